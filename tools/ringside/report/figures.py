@@ -120,7 +120,7 @@ def environment_text(document: Document) -> str:
         f"Linux {environment['kernel_release']}",
         f"QEMU {environment['qemu_version']}",
         f"CPU {environment['cpu_model']}",
-        cache_text(environment["cache_model"]),
+        f"caches {cache_text(environment['cache_model'])}",
         f"packet data {environment['packet_data']}",
     ]
     if environment["debug_options"]:
@@ -131,13 +131,13 @@ def environment_text(document: Document) -> str:
 def cache_text(model: Mapping[str, Any] | None) -> str:
     """Return the geometry of the modelled caches."""
     if model is None:
-        return "no cache model"
+        return "not modelled"
     levels = (
         f"{label} {_bytes_text(model[key]['size_bytes'])}"
         f" {model[key]['ways']}-way {model[key]['line_bytes']} B lines"
         for label, key in (("L1d", "l1d"), ("L2", "l2"), ("LLC", "llc"))
     )
-    return "modelled " + ", ".join(levels)
+    return ", ".join(levels)
 
 
 def _bytes_text(size: int) -> str:

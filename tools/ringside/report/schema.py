@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Read a results document and refuse one that docs/results.schema.json does not allow."""
+"""Read a results document and refuse what docs/results.schema.json does not allow."""
 
 import functools
 import json
