@@ -96,7 +96,7 @@ finish_headers() {
 		"$build/Makefile" || die "$PACKAGE looks unlike any known: cannot adapt it"
 	sed -i '/^CONFIG_DEBUG_INFO_BTF_MODULES=/d' "$build/include/config/auto.conf" ||
 		die "$PACKAGE looks unlike any known: cannot adapt it"
-	if ldd "$build/scripts/mod/modpost" 2>&1 | grep -q 'not found'; then
+	if ldd "$build/scripts/mod/modpost" 2>&1 | grep 'not found' >/dev/null; then
 		die "the tools of $PACKAGE need a newer Debian than $(os_codename)"
 	fi
 }

@@ -48,14 +48,20 @@ unpack_qemu() {
 	unpack_packages "$home" finish_qemu "${packages[@]}"
 	install_libraries "$depends" "$home/usr/bin/qemu-system-x86_64"
 	RESULT=$home/qemu-system-x86_64
+	"$RESULT" -device help 2>/dev/null | grep '"igb"' >/dev/null ||
+		die "the QEMU from backports does not run here: remove $home to use the distribution's"
 }
 
-# The wrapper finds its own place, so the tree may be renamed into it.
+# The wrapper finds its own place, so the tree may be renamed into it. Debian's
+# QEMU looks for modules that the private directory lacks in the system's one
+# and aborts on those of another build: that path in the program is made void.
 finish_qemu() {
 	local modules
 
 	[[ -x $1/usr/bin/qemu-system-x86_64 ]] || die "the backported package holds no qemu-system-x86_64"
 	modules=$(cd "$1" && compgen -G "usr/lib/*/qemu" | head -n 1)
+	LC_ALL=C sed -i "s#\x00/usr/${modules#usr/}\x00#\x00/not/${modules#usr/}\x00#g" \
+		"$1/usr/bin/qemu-system-x86_64" || die "cannot write to $1"
 	cat >"$1/qemu-system-x86_64" <<-EOF || die "cannot write to $1"
 		#!/bin/sh
 		# Run this private QEMU with its own modules and firmware.
@@ -75,7 +81,7 @@ finish_qemu() {
 install_libraries() {
 	local names missing lost
 
-	ldd "$2" | grep -q 'not found' || return 0
+	ldd "$2" | grep 'not found' >/dev/null || return 0
 	apt_use_system
 	mapfile -t names < <(tr ',' '\n' <<<"$1" | awk '$1 ~ /^(lib|zlib)/ { print $1 }')
 	mapfile -t missing < <(missing_packages "${names[@]}")
