@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema  # type: ignore[import]
+import jsonschema
 
 from ringside.errors import CannotMeasure
 from ringside.report.figures import Document, visible
