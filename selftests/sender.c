@@ -1,0 +1,405 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * sender: sends evenly spaced, numbered frames and checks what arrives.
+ *
+ * One process does both sides, so a lost, doubled or damaged frame is known at
+ * once. It spins between frames: a wake-up by a timer would add its own
+ * interrupts to the ones that are counted.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/io.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "lib/frame.h"
+#include "lib/interrupts.h"
+#include "lib/marks.h"
+#include "lib/ring.h"
+
+#define STREAMS_MAX 2
+#define NS_PER_S 1000000000ull
+/* A port that takes no frame for this long is stuck, not busy. */
+#define REFUSED_LIMIT_NS NS_PER_S
+#define PROGRESS_FRAMES 1024
+#define EXIT_BAD_USE 2
+#define EXIT_CANNOT 3
+
+struct stream {
+	const char *from;
+	const char *at;			/* where frames are received, NULL: not at all */
+	uint8_t to_address[6];
+	int fd;
+	struct ring ring;
+	uint8_t frame[FRAME_SIZE_MAX];
+	uint8_t *seen;			/* one bit a sequence number */
+	uint64_t sent;
+	uint64_t refused;		/* attempts that the driver or the stack refused */
+	uint64_t delivered;
+	uint64_t duplicated;
+	uint64_t corrupted;
+};
+
+struct load {
+	struct stream streams[STREAMS_MAX];
+	unsigned int nr_streams;
+	uint64_t rate_pps;
+	uint64_t count;
+	uint64_t settle_ns;
+	size_t size_bytes;
+	uint32_t slots;
+	bool marks;
+	uint32_t *late_ns;		/* per frame: how long after its time it was sent */
+	uint64_t first_ns;
+	uint64_t last_ns;
+	uint64_t window_ns;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static void take_frame(struct load *load, struct stream *stream, const uint8_t *frame,
+		       size_t length)
+{
+	uint64_t sequence;
+	enum frame_check check = frame_check(frame, length, load->size_bytes,
+					     (uint32_t)(stream - load->streams), &sequence);
+
+	if (check == FRAME_FOREIGN)
+		return;
+	if (check == FRAME_CORRUPTED || sequence >= load->count) {
+		stream->corrupted++;
+		return;
+	}
+	uint8_t bit = (uint8_t)(1u << (sequence % 8));
+
+	if (stream->seen[sequence / 8] & bit) {
+		stream->duplicated++;
+		return;
+	}
+	stream->seen[sequence / 8] |= bit;
+	stream->delivered++;
+}
+
+/* Looks at everything that has arrived; true if anything had. */
+static bool drain(struct load *load)
+{
+	bool any = false;
+	unsigned int i;
+
+	for (i = 0; i < load->nr_streams; i++) {
+		struct stream *stream = &load->streams[i];
+		const uint8_t *frame;
+		size_t length;
+
+		if (!stream->at)
+			continue;
+		while ((frame = ring_peek(&stream->ring, &length))) {
+			take_frame(load, stream, frame, length);
+			ring_release(&stream->ring);
+			any = true;
+		}
+	}
+	return any;
+}
+
+/*
+ * Two instructions a turn. Reading the clock is dear in an emulated guest, so
+ * half of the time that is left is spent here before the clock is read again.
+ */
+static void burn(uint64_t turns)
+{
+	while (turns--)
+		__asm__ volatile("" : "+r"(turns));
+}
+
+static uint64_t wait_until(struct load *load, uint64_t deadline_ns)
+{
+	uint64_t now;
+
+	while ((now = now_ns()) < deadline_ns) {
+		if (!drain(load))
+			burn((deadline_ns - now) / 4);
+	}
+	return now;
+}
+
+static bool send_frame(struct load *load, struct stream *stream, uint64_t sequence)
+{
+	uint64_t give_up_ns = 0;
+
+	frame_number(stream->frame, load->size_bytes, sequence);
+	while (send(stream->fd, stream->frame, load->size_bytes, 0) < 0) {
+		uint64_t now = now_ns();
+
+		if (errno != ENOBUFS && errno != EAGAIN) {
+			fprintf(stderr, "sender: %s: cannot send: %s\n", stream->from,
+				strerror(errno));
+			return false;
+		}
+		stream->refused++;
+		if (!give_up_ns)
+			give_up_ns = now + REFUSED_LIMIT_NS;
+		if (now > give_up_ns) {
+			fprintf(stderr, "sender: %s: took no frame for a second\n", stream->from);
+			return false;
+		}
+		drain(load);
+	}
+	stream->sent++;
+	return true;
+}
+
+static bool all_delivered(const struct load *load)
+{
+	unsigned int i;
+
+	for (i = 0; i < load->nr_streams; i++) {
+		const struct stream *stream = &load->streams[i];
+
+		if (stream->at && stream->delivered < stream->sent)
+			return false;
+	}
+	return true;
+}
+
+static bool send_all(struct load *load, uint64_t start_ns)
+{
+	uint64_t sequence;
+	unsigned int i;
+
+	for (sequence = 0; sequence < load->count; sequence++) {
+		uint64_t deadline_ns = start_ns + sequence * NS_PER_S / load->rate_pps;
+		uint64_t now = wait_until(load, deadline_ns);
+
+		load->late_ns[sequence] = (uint32_t)(now - deadline_ns);
+		if (!sequence)
+			load->first_ns = now;
+		load->last_ns = now;
+		for (i = 0; i < load->nr_streams; i++)
+			if (!send_frame(load, &load->streams[i], sequence))
+				return false;
+#ifdef __x86_64__
+		if (load->marks && sequence % PROGRESS_FRAMES == PROGRESS_FRAMES - 1)
+			mark_progress();
+#endif
+	}
+	return true;
+}
+
+/*
+ * The window ends a fixed time after the last frame's turn, so that runs with
+ * and without the port under test are equally long, and later only while
+ * frames still come in.
+ */
+static void settle(struct load *load, uint64_t start_ns)
+{
+	uint64_t end_ns = start_ns + load->count * NS_PER_S / load->rate_pps + load->settle_ns;
+	uint64_t late_ns;
+
+	wait_until(load, end_ns);
+	late_ns = now_ns() + load->settle_ns;
+	while (!all_delivered(load) && now_ns() < late_ns)
+		if (drain(load))
+			late_ns = now_ns() + load->settle_ns;
+}
+
+static bool run(struct load *load, struct interrupts *before, struct interrupts *after)
+{
+	uint64_t start_ns;
+	bool good;
+
+	if (interrupts_read(before))
+		return false;
+	start_ns = now_ns() + load->settle_ns;
+	wait_until(load, start_ns);
+#ifdef __x86_64__
+	if (load->marks)
+		mark_window_start();
+#endif
+	good = send_all(load, start_ns);
+	if (good)
+		settle(load, start_ns);
+#ifdef __x86_64__
+	if (load->marks)
+		mark_window_stop();
+#endif
+	load->window_ns = now_ns() - start_ns;
+	return !interrupts_read(after) && good;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a;
+	uint32_t y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void report(struct load *load, const struct interrupts *before,
+		   const struct interrupts *after)
+{
+	uint64_t span_ns = load->last_ns - load->first_ns;
+	double rate = load->count > 1 && span_ns ?
+		(double)(load->count - 1) * (double)NS_PER_S / (double)span_ns : 0.0;
+	unsigned int i;
+
+	qsort(load->late_ns, load->count, sizeof(*load->late_ns), by_value);
+	printf("achieved_rate_pps=%.3f\n", rate);
+	printf("late_ns_median=%u\nlate_ns_p99=%u\nlate_ns_max=%u\n",
+	       load->late_ns[load->count / 2], load->late_ns[load->count * 99 / 100],
+	       load->late_ns[load->count - 1]);
+	printf("window_ns=%" PRIu64 "\n", load->window_ns);
+	for (i = 0; i < load->nr_streams; i++) {
+		struct stream *stream = &load->streams[i];
+
+		if (stream->at)
+			ring_read_drops(&stream->ring);
+		printf("stream=%u:sent=%" PRIu64 ":delivered=%" PRIu64 ":duplicated=%" PRIu64
+		       ":corrupted=%" PRIu64 ":stack_drops=%" PRIu64 ":refused=%" PRIu64 "\n",
+		       i, stream->sent, stream->delivered, stream->duplicated, stream->corrupted,
+		       stream->ring.stack_drops, stream->refused);
+	}
+	interrupts_print_delta(before, after, stdout);
+}
+
+static int prepare(struct load *load)
+{
+	unsigned int i;
+
+	load->late_ns = calloc(load->count, sizeof(*load->late_ns));
+	for (i = 0; i < load->nr_streams; i++) {
+		struct stream *stream = &load->streams[i];
+		uint8_t from_address[6];
+
+		stream->seen = calloc(load->count / 8 + 1, 1);
+		stream->fd = sender_open(stream->from, from_address);
+		if (stream->fd < 0)
+			return -1;
+		if (stream->at && ring_open(&stream->ring, stream->at, load->size_bytes,
+					    load->slots))
+			return -1;
+		frame_init(stream->frame, load->size_bytes, stream->to_address, from_address, i);
+		if (!load->late_ns || !stream->seen) {
+			fprintf(stderr, "sender: no memory for %" PRIu64 " frames\n", load->count);
+			return -1;
+		}
+	}
+	/* A page fault in the window would be counted as cost of a packet. */
+	if (mlockall(MCL_CURRENT | MCL_FUTURE)) {
+		perror("sender: mlockall");
+		return -1;
+	}
+	if (load->marks && ioperm(MARK_PORT, 1, 1)) {
+		perror("sender: ioperm");
+		return -1;
+	}
+	return 0;
+}
+
+static const char usage_text[] =
+	"usage: sender --stream FROM,TO-ADDRESS[,AT] [--stream ..] --rate PPS --size BYTES\n"
+	"              --count N [--settle-us US] [--slots N] [--marks]\n"
+	"  FROM and AT are interfaces: frames leave at FROM and are checked at AT.\n"
+	"  --size   bytes without FCS, 60 to 1514\n"
+	"  --marks  name the window to the vm lab (x86, port 0x80)\n";
+
+static bool parse_stream(struct load *load, char *text)
+{
+	struct stream *stream = &load->streams[load->nr_streams];
+	char *address = strchr(text, ',');
+	char *at;
+
+	if (load->nr_streams == STREAMS_MAX || !address)
+		return false;
+	*address++ = 0;
+	at = strchr(address, ',');
+	if (at)
+		*at++ = 0;
+	stream->from = text;
+	stream->at = at;
+	load->nr_streams++;
+	return sscanf(address, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &stream->to_address[0],
+		      &stream->to_address[1], &stream->to_address[2], &stream->to_address[3],
+		      &stream->to_address[4], &stream->to_address[5]) == 6;
+}
+
+static bool parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return !errno && *text >= '0' && *text <= '9' && !*end && *value >= low && *value <= high;
+}
+
+static bool parse(struct load *load, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "stream", required_argument, NULL, 's' },
+		{ "rate", required_argument, NULL, 'r' },
+		{ "size", required_argument, NULL, 'b' },
+		{ "count", required_argument, NULL, 'c' },
+		{ "settle-us", required_argument, NULL, 't' },
+		{ "slots", required_argument, NULL, 'l' },
+		{ "marks", no_argument, NULL, 'm' },
+		{ }
+	};
+	uint64_t settle_us = 2000;
+	uint64_t size = 0;
+	uint64_t slots = 4096;
+	bool good = true;
+	int option;
+
+	while (good && (option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (option == 's')
+			good = parse_stream(load, optarg);
+		else if (option == 'r')
+			good = parse_number(optarg, 1, NS_PER_S, &load->rate_pps);
+		else if (option == 'b')
+			good = parse_number(optarg, FRAME_SIZE_MIN, FRAME_SIZE_MAX, &size);
+		else if (option == 'c')
+			good = parse_number(optarg, 1, 1u << 30, &load->count);
+		else if (option == 't')
+			good = parse_number(optarg, 1, 10000000, &settle_us);
+		else if (option == 'l')
+			good = parse_number(optarg, 256, 65536, &slots) && slots % 256 == 0;
+		else if (option == 'm')
+			load->marks = true;
+		else
+			good = false;
+	}
+	load->settle_ns = settle_us * 1000;
+	load->size_bytes = size;
+	load->slots = (uint32_t)slots;
+	return good && optind == argc && load->nr_streams && load->rate_pps && size && load->count;
+}
+
+int main(int argc, char **argv)
+{
+	static struct interrupts before;
+	static struct interrupts after;
+	static struct load load;
+	bool good;
+
+	if (!parse(&load, argc, argv)) {
+		fputs(usage_text, stderr);
+		return EXIT_BAD_USE;
+	}
+	if (prepare(&load))
+		return EXIT_CANNOT;
+	good = run(&load, &before, &after);
+	report(&load, &before, &after);
+	return good ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is kept between runs, outside the tree, under a key of everything that decides it."""
+
+import contextlib
+import errno
+import fcntl
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from ringside.errors import CannotMeasure
+
+
+def root() -> Path:
+    """The cache folder: $RINGSIDE_CACHE, else ringside below the user's cache folder."""
+    named = os.environ.get("RINGSIDE_CACHE")
+    if named:
+        return Path(named)
+    base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return Path(base) / "ringside"
+
+
+def file_hash(path: Path) -> str:
+    """SHA-256 of a file's content, hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def key_of(*parts: str | bytes) -> str:
+    """A key that changes whenever a part changes (hexadecimal)."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(b"%d:" % len(data))
+        digest.update(data)
+    return digest.hexdigest()[:32]
+
+
+@contextlib.contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Holds a lock file; it is left in place, for whoever waits on it has it open."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", encoding="ascii") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def once(kind: str, key: str, make: Callable[[Path], None]) -> Path:
+    """The folder of that kind and key, made by make() in a scratch folder when it is not there.
+
+    Two makers at once: one makes, the other waits and takes the result. A maker
+    that fails or is interrupted leaves nothing.
+    """
+    folder = root() / kind / key
+    if folder.is_dir():
+        return folder
+    with told_when_full(), lock(root() / kind / f"{key}.lock"):
+        if folder.is_dir():
+            return folder
+        scratch = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=root() / kind))
+        try:
+            make(scratch)
+            scratch.rename(folder)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+    return folder
+
+
+@contextlib.contextmanager
+def scratch_folder() -> Iterator[Path]:
+    """A folder for one run, gone afterwards."""
+    with told_when_full():
+        path = Path(tempfile.mkdtemp(prefix="ringside-"))
+        try:
+            yield path
+        finally:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def told_when_full() -> Iterator[None]:
+    """Turns the system's refusals to write into one line for the user."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            where = error.filename or root()
+            raise CannotMeasure(
+                f"no space left on the disk of {where}: free some, or set"
+                " RINGSIDE_CACHE and TMPDIR to a disk with room"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EROFS):
+            raise CannotMeasure(
+                f"cannot write {error.filename}: {error.strerror}; set"
+                " RINGSIDE_CACHE to a folder that you may write"
+            ) from error
+        raise

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A lab kernel: an unpacked Debian package or a built tree, never an installed one."""
+
+import lzma
+import re
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ringside import builds, cache
+from ringside.errors import CannotMeasure, UsageError
+
+# struct boot_protocol: "HdrS" magic, and the offset of the version string.
+_BOOT_MAGIC = (0x202, b"HdrS")
+_VERSION_AT = 0x20E
+
+
+@dataclass(frozen=True)
+class LabKernel:
+    """Where a kernel's image, modules and configuration are."""
+
+    release: str
+    image: Path
+    modules: Path
+    config: Path | None
+    key: str
+
+    def config_hash(self) -> str | None:
+        """SHA-256 of the configuration, None when the kernel came without one."""
+        return cache.file_hash(self.config) if self.config else None
+
+    def module_file(self, name: str) -> Path | None:
+        """The file of a module (dashes and underscores alike), None if there is none."""
+        return _module_index(self.modules).get(name.replace("-", "_"))
+
+    def module_closure(self, names: list[str]) -> list[Path]:
+        """Files of the modules and of all that they need, in loading order.
+
+        A name without a file is taken to be built in.
+        """
+        order: list[Path] = []
+        for name in names:
+            self._add(name, order, [])
+        return order
+
+    def _add(self, name: str, order: list[Path], above: list[str]) -> None:
+        path = self.module_file(name)
+        if path is None or path in order or name in above:
+            return
+        for needed in module_depends(module_image(path)):
+            self._add(needed, order, [*above, name])
+        order.append(path)
+
+
+_INDEXES: dict[Path, dict[str, Path]] = {}
+
+
+def _module_index(folder: Path) -> dict[str, Path]:
+    if folder not in _INDEXES:
+        index = {}
+        for path in sorted(folder.rglob("*.ko*")):
+            name = re.sub(r"\.ko(\.xz|\.zst|\.gz)?$", "", path.name)
+            index[name.replace("-", "_")] = path
+        _INDEXES[folder] = index
+    return _INDEXES[folder]
+
+
+def module_image(path: Path) -> bytes:
+    """The module as the kernel loads it, uncompressed."""
+    data = path.read_bytes()
+    if path.suffix == ".xz":
+        try:
+            return lzma.decompress(data)
+        except lzma.LZMAError as error:
+            raise CannotMeasure(f"damaged kernel module {path.name}: {error}") from error
+    if path.suffix in (".zst", ".gz"):
+        tool = "zstd" if path.suffix == ".zst" else "gzip"
+        result = subprocess.run(
+            [tool, "-dc"], input=data, check=False, capture_output=True
+        )
+        if result.returncode:
+            raise CannotMeasure(f"damaged kernel module {path.name}")
+        return result.stdout
+    return data
+
+
+def module_depends(image: bytes) -> list[str]:
+    """Names in the module's own "depends" line."""
+    match = re.search(rb"(?:^|\0)depends=([^\0]*)\0", image)
+    return [name for name in match[1].decode().split(",") if name] if match else []
+
+
+def _release_of(image: Path) -> str:
+    """The release in the image's header (Documentation/arch/x86/boot.rst)."""
+    with image.open("rb") as file:
+        head = file.read(0x10000)
+    at, magic = _BOOT_MAGIC
+    if head[at : at + 4] != magic:
+        raise CannotMeasure(f"{image} is not an x86 kernel image")
+    offset = int.from_bytes(head[_VERSION_AT : _VERSION_AT + 2], "little") + 0x200
+    words = head[offset : offset + 128].split(b"\0")[0].split()
+    if not words:
+        raise CannotMeasure(f"{image} does not say its release")
+    return words[0].decode()
+
+
+def _first(paths: list[Path]) -> Path | None:
+    return next((path for path in paths if path.exists()), None)
+
+
+def from_folder(folder: Path) -> LabKernel:
+    """The kernel in an unpacked package, or in a tree in which it was built."""
+    images = sorted(folder.glob("boot/vmlinuz-*")) or [
+        path for path in [folder / "arch/x86/boot/bzImage"] if path.exists()
+    ]
+    if len(images) != 1:
+        raise UsageError(
+            f"{folder} holds {len(images)} kernel images: need one"
+            " boot/vmlinuz-* or arch/x86/boot/bzImage"
+        )
+    release = _release_of(images[0])
+    modules = _first(
+        [folder / "lib/modules" / release, folder / "usr/lib/modules" / release]
+    )
+    if modules is None and images[0].name == "bzImage":
+        modules = folder
+    if modules is None:
+        raise UsageError(f"{folder} has no modules of its kernel {release}")
+    config = _first([folder / f"boot/config-{release}", folder / ".config"])
+    key = cache.key_of(release, cache.file_hash(images[0]))
+    return LabKernel(release, images[0], modules, config, key)
+
+
+def find(name: str | None) -> LabKernel:
+    """The kernel that --kernel names: a folder, a package, or the stock 6.12 for None."""
+    if name and Path(name).is_dir():
+        return from_folder(Path(name).resolve())
+    if name and "/" in name:
+        raise UsageError(f"--kernel {name}: no such folder")
+    command = [str(builds.TREE / "tools/setup/run"), "kernel", *([name] if name else [])]
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    if result.returncode:
+        lines = result.stderr.strip().splitlines() or ["no reason given"]
+        raise CannotMeasure(f"no lab kernel: {lines[-1]}")
+    return from_folder(Path(result.stdout.strip()))

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A booted guest, kept: every run of a profile starts from the same instant."""
+
+import fcntl
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from ringside import cache, symbols
+from ringside.errors import CannotMeasure
+from ringside.lab import image, qemu
+from ringside.lab.guest import Guest
+from ringside.lab.kernel import LabKernel, module_image
+from ringside.lab.qmp import Qmp
+from ringside.profiles import Profile
+
+# Raise it when a change here makes kept snapshots wrong.
+_FORMAT = "1"
+_TAG = "ready"
+_DISK_BYTES = "64M"
+_IORESOURCE_IO = 0x100
+_IORESOURCE_MEM = 0x200
+
+_NAPI = re.compile(r"napi struct (?:0x)?([0-9a-f]{8,16}) for device (\S+) work")
+_BOOT_TROUBLE = re.compile(r"\b(BUG:|WARNING: CPU|Oops:|Call Trace:)")
+
+
+@dataclass(frozen=True)
+class BarRange:
+    """Where a BAR of a port is in the guest's memory or I/O space."""
+
+    port: str
+    index: int
+    space: str
+    start: int
+    length: int
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A kept guest and what it told about itself before it was kept."""
+
+    folder: Path
+    key: str
+    machine: list[str]
+    addresses: dict[str, str]
+    bars: list[BarRange]
+    napi: dict[int, str]
+    limits_pps: dict[str, dict[int, float]]
+
+    def prepare(self, folder: Path) -> None:
+        """Copies the kept state for one run, which may write to its own copy."""
+        shutil.copyfile(self.folder / "state.qcow2", folder / "state.qcow2")
+
+    def arguments(self) -> list[str]:
+        """QEMU arguments that start a run from the kept instant."""
+        return [*self.machine, "-loadvm", _TAG]
+
+    def symbol_table(self) -> Path:
+        """The plugin's symbol file for this guest."""
+        return self.folder / "symbols"
+
+
+def _parse_bars(port: str, listing: str) -> list[BarRange]:
+    bars = []
+    for index, line in enumerate(listing.splitlines()[:6]):
+        start, end, flags = (int(word, 16) for word in line.split())
+        if flags & (_IORESOURCE_IO | _IORESOURCE_MEM):
+            space = "port" if flags & _IORESOURCE_IO else "mmio"
+            bars.append(BarRange(port, index, space, start, end - start + 1))
+    return bars
+
+
+def _parse_limits(listing: str) -> dict[str, dict[int, float]]:
+    """Fastest rates of the sender, "PORT SIZE RATE" lines."""
+    limits: dict[str, dict[int, float]] = {}
+    for line in listing.splitlines():
+        port, size, rate = line.split()
+        limits.setdefault(port, {})[int(size)] = float(rate)
+    return limits
+
+
+def _check_boot(guest: Guest) -> None:
+    for line in guest.console():
+        if _BOOT_TROUBLE.search(line):
+            raise CannotMeasure(f"the guest's kernel complains while booting: {line}")
+
+
+def _facts(guest: Guest) -> dict[str, object]:
+    """What the agent told, in a form that can be kept."""
+
+    def text(kind: str) -> str:
+        frame = guest.find(kind)
+        return frame.text if frame else ""
+
+    ports = ("gen0", "port0")
+    return {
+        "addresses": {port: text(f"address.{port}").strip() for port in ports},
+        "resources": {port: text(f"resource.{port}") for port in ports},
+        "napi": {m[1]: m[2] for m in _NAPI.finditer(text("trace"))},
+        "limits": text("limits"),
+        "sections": text("sections"),
+        "release": text("release"),
+    }
+
+
+def _boot(kernel: LabKernel, profile: Profile, folder: Path, with_symbols: bool) -> Guest:
+    """A guest about to boot; initrd and an empty state disk are in the folder."""
+    initrd = folder / "initrd"
+    initrd.write_bytes(image.build(kernel, profile, with_symbols))
+    result = subprocess.run(
+        ["qemu-img", "create", "-q", "-f", "qcow2", folder / "state.qcow2", _DISK_BYTES],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if result.returncode:
+        raise CannotMeasure(f"qemu-img: {result.stderr.strip()}")
+    command = [
+        str(qemu.find().path),
+        *qemu.machine(profile, kernel.image, initrd),
+        *qemu.channels(folder, ""),
+    ]
+    return Guest(folder, command)
+
+
+def _listed_symbols(guest: Guest) -> str:
+    return "".join(frame.text for frame in guest.frames() if frame.type == "symbols")
+
+
+def _store_symbols(kernel: LabKernel, listing: str) -> Path:
+    def make(folder: Path) -> None:
+        (folder / "listing").write_text(listing, encoding="utf-8")
+
+    return cache.once("symbols", kernel.key, make) / "listing"
+
+
+def _kernel_listing(kernel: LabKernel, profile: Profile) -> str:
+    """The kernel's functions; asks a guest once for each kernel."""
+    path = cache.root() / "symbols" / kernel.key / "listing"
+    with cache.lock(path.parent.with_suffix(".fetch")):
+        if not path.exists():
+            with cache.scratch_folder() as folder:
+                with _boot(kernel, profile, folder, True) as guest:
+                    guest.wait_for("ready", lambda: 0)
+                    _store_symbols(kernel, _listed_symbols(guest))
+    return path.read_text(encoding="utf-8")
+
+
+def _write_symbol_table(kernel: LabKernel, profile: Profile, folder: Path) -> None:
+    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    found = symbols.kernel_symbols(_kernel_listing(kernel, profile))
+    for module, bases in symbols.section_bases(facts["sections"]).items():
+        path = kernel.module_file(module)
+        if path:
+            found += symbols.module_symbols(module, module_image(path), bases)
+    (folder / "symbols").write_text(symbols.table(found), encoding="utf-8")
+
+
+def _make(kernel: LabKernel, profile: Profile, folder: Path) -> None:
+    listing = cache.root() / "symbols" / kernel.key / "listing"
+    fetch = listing.parent.with_suffix(".fetch")
+    fetch.parent.mkdir(parents=True, exist_ok=True)
+    with fetch.open("w", encoding="ascii") as file:
+        # Whoever boots a kernel first lets it list its symbols; nobody waits here.
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            ask = not listing.exists()
+        except BlockingIOError:
+            ask = False
+        with _boot(kernel, profile, folder, ask) as guest:
+            guest.wait_for("ready", lambda: 0)
+            _check_boot(guest)
+            if ask:
+                _store_symbols(kernel, _listed_symbols(guest))
+            (folder / "facts.json").write_text(json.dumps(_facts(guest)), "utf-8")
+            _save(folder)
+    _write_symbol_table(kernel, profile, folder)
+    for name in ("command", "console", "frames", "qemu.err", "qmp"):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _save(folder: Path) -> None:
+    monitor = Qmp(folder / "qmp")
+    monitor.execute("stop")
+    trouble = monitor.monitor(f"savevm {_TAG}").strip()
+    if trouble or _TAG not in monitor.monitor("info snapshots"):
+        raise CannotMeasure(f"cannot keep the guest: {trouble or 'QEMU kept nothing'}")
+    monitor.execute("quit")
+    monitor.close()
+
+
+def get(kernel: LabKernel, profile: Profile) -> Snapshot:
+    """The snapshot of that profile on that kernel, made when there is none yet."""
+    archive = image.build(kernel, profile, False)
+    placeholder = Path("INITRD")
+    shape = qemu.machine(profile, kernel.image, placeholder)
+    key = cache.key_of(
+        _FORMAT, kernel.key, archive, qemu.find().version_text, *shape
+    )
+    folder = cache.once("snapshots", key, lambda path: _make(kernel, profile, path))
+    facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
+    bars = [bar for port, text in facts["resources"].items() for bar in _parse_bars(port, text)]
+    return Snapshot(
+        folder=folder,
+        key=key,
+        machine=[
+            str(qemu.find().path),
+            *qemu.machine(profile, kernel.image, folder / "initrd"),
+        ],
+        addresses=facts["addresses"],
+        bars=bars,
+        napi={int(address, 16): port for address, port in facts["napi"].items()},
+        limits_pps=_parse_limits(facts["limits"]),
+    )
