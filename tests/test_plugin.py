@@ -241,15 +241,15 @@ def test_counts_known_by_construction(qemu: Qemu, built: Built, tmp_path: Path) 
 def test_polls_and_irqs(qemu: Qemu, built: Built, tmp_path: Path) -> None:
     """Packets go to the poll they came in, and to no other."""
     window = measure(qemu, built, tmp_path).windows[0]
-    at = {name: hex(addr) for name, addr in built.symbols.items()}
+    addr_of = {name: hex(addr) for name, addr in built.symbols.items()}
     assert window["polls"] == [
-        {"napi": at["napi_a"], "polls": 3, "packets": [[0, 1], [3, 2]]},
-        {"napi": at["napi_b"], "polls": 1, "packets": [[1, 1]]},
+        {"napi": addr_of["napi_a"], "polls": 3, "packets": [[0, 1], [3, 2]]},
+        {"napi": addr_of["napi_b"], "polls": 1, "packets": [[1, 1]]},
         {"napi": None, "polls": 1, "packets": [[2, 1]]},
     ]
     assert window["irqs"] == [
-        {"desc": at["desc_a"], "count": 2},
-        {"desc": at["desc_b"], "count": 2},
+        {"desc": addr_of["desc_a"], "count": 2},
+        {"desc": addr_of["desc_b"], "count": 2},
     ]
     assert window["packet_calls"] == 16
 
@@ -323,8 +323,10 @@ def test_cache_off(qemu: Qemu, built: Built, tmp_path: Path) -> None:
     """Without the model misses are null, and all else is as before."""
     window = measure(qemu, built, tmp_path, ["cache=off"]).windows[0]
     assert window["cache"] is None
-    no_misses = {"l1d_misses": None, "l2_misses": None, "llc_misses": None}
-    expected = {name: counts._replace(**no_misses) for name, counts in EXPECTED.items()}
+    expected = {
+        name: counts._replace(l1d_misses=None, l2_misses=None, llc_misses=None)
+        for name, counts in EXPECTED.items()
+    }
     assert by_function(window) == expected
     assert [page["reads"] for page in window["mmio"]] == [100, 3]
 

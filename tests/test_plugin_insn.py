@@ -16,7 +16,8 @@ PLUGIN = TESTS.parent / "tools" / "qemu" / "plugin"
 # raise an exception nor transfer control.
 PLAIN_MNEMONICS = re.compile(
     r"(data16 |rex\S* )*"
-    r"(add|or|adc|sbb|and|sub|xor|cmp|test|xchg|mov|movabs|movs[bwl]?[wlq]|movslq|movsxd|"
+    r"(add|or|adc|sbb|and|sub|xor|cmp|test|xchg|mov|movabs|movs[bwl]?[wlq]|"
+    r"movslq|movsxd|"
     r"movz[bw][wlq]|imul|sh[lr]d?|sa[lr]|ro[lr]|rc[lr]|lea|nop|endbr64|"
     r"cmov\w+|set\w+|bt[src]?|bs[fr]|bswap|cwtl|cltq|cbtw|cltd|cqto|cwtd)[bwlq]?( |$)"
 )
