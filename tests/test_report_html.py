@@ -138,6 +138,13 @@ def test_plots_of_a_sweep() -> None:
     assert f"tulip 80k, driver: {driver['instructions']:.1f}" in text
 
 
+def test_reads_and_writes_are_not_mixed_up() -> None:
+    """Each plot over rate shows its own figure."""
+    _, reads, writes = page(_document("rx_sweep")).split('aria-label="Register ')
+    assert "e1000, 5000 pps: 1.00" in reads.split("</svg>")[0]
+    assert "e1000, 5000 pps: 4.00" in writes.split("</svg>")[0]
+
+
 def test_plots_of_one_rate() -> None:
     """One rate gives bars, and a NIC that was not measured keeps its place."""
     text = page(_document("error_run"))
@@ -201,6 +208,21 @@ def test_bars_stay_inside(extreme: float) -> None:
             assert 0 <= left <= left + width <= 400
 
 
+def test_bars_of_nothing() -> None:
+    """Bars that are all 0 give a plot."""
+    assert ">0.00<" in bar_plot("name", [Bar("one", [0.0])], [Part(0, "", "all")], 2)
+
+
+def test_negative_part_lies_left_of_zero() -> None:
+    """A group that cost less than the generator alone is drawn, on its own side."""
+    kinds = [Part(0, "A", "a"), Part(1, "B", "b")]
+    parsed = _Page(str(bar_plot("name", [Bar("one", [-2.0, 3.0])], kinds, 2)))
+    rects = [a for tag, a in parsed.elements if tag == "rect" and a.get("class")]
+    edges = [(float(a["x"] or ""), float(a["width"] or "")) for a in rects]
+    (left, width), (zero, _) = edges
+    assert width > 0 and left + width == pytest.approx(zero, abs=0.2)
+
+
 @pytest.mark.parametrize("values", [[], [0.0], [1.0, None, 3.0], [None], [-1e15, 1e15]])
 def test_lines_stay_inside(values: list[float | None]) -> None:
     """One rate, a gap and no figure at all give a plot without nan or inf."""
@@ -242,6 +264,13 @@ def _umask() -> int:
     return mask
 
 
+def test_write_takes_any_text(tmp_path: Path) -> None:
+    """Half a surrogate pair, which UTF-8 does not have, is spelled out."""
+    path = tmp_path / "report.html"
+    write_whole(path, "\ud800 é")
+    assert path.read_text("utf-8") == "\\ud800 é"
+
+
 @pytest.mark.parametrize("name", ["missing/report.html", "", "file/report.html"])
 def test_path_that_cannot_be(name: str, tmp_path: Path) -> None:
     """A missing directory, a directory and a file as directory are wrong use."""
@@ -269,7 +298,18 @@ def test_failed_write_keeps_the_old_file(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_device_stays_a_device() -> None:
-    """Writing to a device does not put a file in its place."""
-    write_whole(Path(os.devnull), "text")
-    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+def test_pipe_stays_a_pipe(tmp_path: Path) -> None:
+    """What is no regular file is written to: no file takes a device's place.
+
+    A pipe stands for all of them: a fault here must not cost the machine its
+    /dev/null.
+    """
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        write_whole(path, "text")
+        assert stat.S_ISFIFO(path.stat().st_mode)
+        assert os.read(reader, 100) == b"text"
+    finally:
+        os.close(reader)

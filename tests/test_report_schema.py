@@ -163,6 +163,14 @@ REFUSED: dict[str, tuple[Change, str]] = {
         lambda d: d["runs"][0].update(sent=None, reasons={"delivered": "lost"}),
         "runs[0].sent: null without an entry 'sent'",
     ),
+    "hostile_name": (
+        lambda d: d.update({"\x1b[31m\n": 1}),
+        "document: Additional properties are not allowed ('\\x1b[31m\\n' was",
+    ),
+    "hostile_place": (
+        lambda d: d["runs"][0]["reasons"].update({"\x1b[31m\n": ""}),
+        "runs[0].reasons.\\x1b[31m\\n: '' ",
+    ),
     "empty_reason": (
         lambda d: d["runs"][0].update(sent=None, reasons={"sent": ""}),
         "runs[0].reasons.sent: '' ",

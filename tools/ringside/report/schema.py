@@ -69,10 +69,10 @@ def _refusal(place: _Place, message: str) -> CannotMeasure:
     where = ""
     for step in place:
         where += f"[{step}]" if isinstance(step, int) else f".{step}"
-    text = visible(message)
-    if len(text) > _LONGEST_MESSAGE:
-        text = text[:_LONGEST_MESSAGE] + "..."
-    return CannotMeasure(f"{visible(where.lstrip('.')) or 'document'}: {text}")
+    # The messages quote values as repr() does, which leaves nothing unprintable.
+    if len(message) > _LONGEST_MESSAGE:
+        message = message[:_LONGEST_MESSAGE] + "..."
+    return CannotMeasure(f"{visible(where.lstrip('.')) or 'document'}: {message}")
 
 
 def _leaves(value: Any, place: _Place) -> Iterator[tuple[_Place, Any]]:
