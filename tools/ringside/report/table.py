@@ -46,6 +46,10 @@ _COSTS = ("instructions", *MISSES)
 _STATUS_STYLE = {"pass": "green", "fail": "bold red", "error": "bold yellow"}
 _HISTOGRAM_WIDTH = 30
 
+# Names are folded between these widths to make room for figures.
+_SHORTEST_NAME = 8
+_LONGEST_NAME = 40
+
 
 @dataclass(frozen=True)
 class _Column:
@@ -103,7 +107,7 @@ def _show_wide_or_split(console: Console, title: str, runs: Sequence[Run]) -> No
         _Column("delivered/ sent", [delivered_text(run) for run in runs]),
     ]
     wide = [*load, *traffic, *work, status]
-    if _is_plain(console) or _fits(console, wide):
+    if _is_plain(console) or _fits(console, wide, _LONGEST_NAME):
         _show(console, title, wide)
     else:
         _show(console, title, [*load, *traffic, status])
@@ -219,15 +223,20 @@ def _is_plain(console: Console) -> bool:
     return not console.is_terminal or console.is_dumb_terminal
 
 
-def _fits(console: Console, columns: Sequence[_Column]) -> bool:
-    texts = ((*column.heading.split(" "), *column.cells) for column in columns)
-    widths = (max(len(_ascii(text)) for text in column) for column in texts)
+def _width(column: _Column) -> int:
+    return max(len(_ascii(t)) for t in (*column.heading.split(" "), *column.cells))
+
+
+def _fits(console: Console, columns: Sequence[_Column], names: int) -> bool:
+    """Tell whether the columns fit with names cut into lines of that many."""
+    widths = [min(_width(c), names) if c.left else _width(c) for c in columns]
     # Columns have one space between them.
     return sum(widths) + len(columns) - 1 <= console.width
 
 
 def _show(console: Console, title: str, columns: Sequence[_Column]) -> None:
-    if _is_plain(console):
+    # Rich would cut digits off where it has no room: rather let lines run over.
+    if _is_plain(console) or not _fits(console, columns, _SHORTEST_NAME):
         _show_lines(console, [title, *_plain_lines(columns)])
         return
     if title:
@@ -254,6 +263,7 @@ def _rich_table(columns: Sequence[_Column]) -> Table:
         table.add_column(
             Text(column.heading.replace(" ", "\n"), style="bold"),
             justify="left" if column.left else "right",
+            min_width=min(_width(column), _SHORTEST_NAME if column.left else 80),
             no_wrap=not column.left,
             overflow="fold",
         )
