@@ -4,13 +4,18 @@
 
 APT_ETC=${APT_ETC:-/etc/apt}
 
+# UPDATE_COMPLAINT is why a package is missing: because of what the update
+# complained about, if it did.
+forget_update() {
+	UPDATED=0
+	UPDATE_COMPLAINT="not in apt's sources"
+}
+
 # Use the system's own lists.
 apt_use_system() {
 	APT_LISTS=/var/lib/apt/lists
 	APT_CONFIG_OPTION=()
-	# What the last update complained about: a package that is then
-	# missing is missing because of that.
-	UPDATE_COMPLAINT=
+	forget_update
 	LOG=
 }
 
@@ -75,7 +80,7 @@ open_log() {
 # Fetch the lists that the apt_* functions use now, once. $1: what for.
 apt_update() {
 	open_log
-	[[ -n $UPDATE_COMPLAINT ]] && return
+	((UPDATED)) && return
 	require_network "${1:-a package list}"
 	say "fetching package lists"
 	if ((${#APT_CONFIG_OPTION[@]})); then
@@ -83,7 +88,7 @@ apt_update() {
 	else
 		apt_as_root update || true
 	fi
-	UPDATE_COMPLAINT="not in apt's sources"
+	UPDATED=1
 	if grep -qE '^(E|W|Err)' "$LOG"; then
 		UPDATE_COMPLAINT=$(apt_complaint "$LOG")
 	fi
@@ -101,7 +106,7 @@ apt_install() {
 	for attempt in 1 2; do
 		say "installing $*"
 		apt_as_root install --no-install-recommends "$@" && return 0
-		if ((attempt == 1)) && [[ -z $UPDATE_COMPLAINT ]] &&
+		if ((attempt == 1 && !UPDATED)) &&
 			grep -qE 'Unable to locate|no installation candidate|404|Hash Sum' "$LOG"; then
 			apt_update
 			continue
@@ -156,7 +161,7 @@ apt_use_suite() {
 	EOF
 	APT_CONFIG_OPTION=(-c "$home/apt.conf")
 	APT_LISTS=$home/lists
-	UPDATE_COMPLAINT=
+	forget_update
 	open_log
 	compgen -G "$APT_LISTS/*_InRelease" >/dev/null || apt_update "the package list of $1"
 }
@@ -180,7 +185,7 @@ apt_fetch() {
 	require_network "$*"
 	say "fetching $*"
 	apt_download "$@" && return
-	if [[ -z $UPDATE_COMPLAINT ]] && grep -qE '404|Hash Sum|Unable to find a source' "$LOG"; then
+	if ((!UPDATED)) && grep -qE '404|Hash Sum|Unable to find a source' "$LOG"; then
 		apt_update
 		apt_download "$@" && return
 	fi

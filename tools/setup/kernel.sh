@@ -12,7 +12,7 @@ newest_in_cache() {
 
 # Name the image package for a series (6.12), a release (6.12.9-amd64) or a
 # package name. Sets PACKAGE, or leaves it empty when apt knows none.
-resolve_image() {
+name_image() {
 	local series=${1//./\\.}
 
 	case $1 in
@@ -23,14 +23,40 @@ resolve_image() {
 	esac
 }
 
+name_headers() {
+	PACKAGE=linux-headers-$1
+}
+
+# Find the package that "$@" names, in the suite asked for or else in the
+# system's lists, then in backports (which has the kernel for a machine that
+# takes no security updates). Sets PACKAGE and VERSION.
+find_package() {
+	[[ -z $SUITE ]] || apt_use_suite "$SUITE"
+	find_in_lists "$@" && return
+	apt_update "$2"
+	find_in_lists "$@" && return
+	if [[ -z $SUITE ]]; then
+		apt_use_suite "$(os_codename)-backports"
+		find_in_lists "$@" && return
+	fi
+	die "no package ${PACKAGE:-for kernel $2}: $UPDATE_COMPLAINT"
+}
+
+find_in_lists() {
+	"$@"
+	VERSION=
+	[[ -z $PACKAGE ]] || VERSION=$(apt_field "$PACKAGE" Version)
+	[[ -n $VERSION ]]
+}
+
 step_kernel() {
-	local what=${1:-$DEFAULT_SERIES} version
+	local what=${1:-$DEFAULT_SERIES} parts
 
 	[[ $what =~ ^(linux-image-)?[0-9]+\.[0-9]+([-.+~a-z0-9]*-amd64)?$ ]] ||
 		usage_error "kernel: '$what' is not a series (6.12), a release or a package name"
 	require_apt
 	PACKAGE=
-	[[ $what == *-amd64 ]] && resolve_image "$what"
+	[[ $what == *-amd64 ]] && name_image "$what"
 	# An exact package that was unpacked once stays usable when the archive
 	# has dropped it.
 	if [[ -n $PACKAGE || $OFFLINE == 1 ]]; then
@@ -38,64 +64,74 @@ step_kernel() {
 		[[ -z $RESULT ]] || return 0
 		require_network "kernel $what"
 	fi
-	find_image "$what"
-	version=$(apt_field "$PACKAGE" Version)
-	[[ -n $version ]] || die "no kernel package $PACKAGE: $UPDATE_COMPLAINT"
-	RESULT=$CACHE/kernels/${PACKAGE}_$version
-	unpack_packages "$RESULT" check_kernel "$PACKAGE=$version"
+	find_package name_image "$what"
+	# Since 7.x the image package only depends on those that hold the files.
+	mapfile -t parts < <(apt_field "$PACKAGE" Depends | grep -oE \
+		'linux-(base|binary|modules)-[0-9][^ ,]*')
+	RESULT=$CACHE/kernels/${PACKAGE}_$VERSION
+	unpack_packages "$RESULT" finish_kernel "$PACKAGE=$VERSION" "${parts[@]}"
 }
 
-# Resolve, with fresh lists when the present ones do not know it.
-find_image() {
-	[[ -z $SUITE ]] || apt_use_suite "$SUITE"
-	open_log
-	resolve_image "$1"
-	if [[ -z $PACKAGE || -z $(apt_field "$PACKAGE" Version) ]]; then
-		apt_update "kernel $1"
-		resolve_image "$1"
-	fi
-	[[ -n $PACKAGE ]] || die "no kernel package for $1: $UPDATE_COMPLAINT"
-}
+# Since 7.x the image lies with the modules: put it where all others have it.
+finish_kernel() {
+	local image release
 
-check_kernel() {
+	for image in "$1"/usr/lib/modules/*/vmlinuz; do
+		[[ -e $image ]] || break
+		release=$(basename "$(dirname "$image")")
+		mkdir -p "$1/boot"
+		ln -s "../usr/lib/modules/$release/vmlinuz" "$1/boot/vmlinuz-$release"
+		ln -s "../usr/lib/modules/$release/config" "$1/boot/config-$release"
+	done
 	compgen -G "$1/boot/vmlinuz-*" >/dev/null ||
 		die "package $PACKAGE holds no kernel: is it a meta package?"
 }
 
 step_headers() {
-	local release=${1:-} version package packages
+	local release=${1:-} parts home
 
 	[[ $release =~ ^[0-9]+\.[0-9]+[-.+~a-z0-9]*$ ]] ||
 		usage_error "headers: for which release? (such as 6.12.9-amd64)"
 	require_apt
-	package=linux-headers-$release
-	RESULT=$(newest_in_cache "$CACHE/headers/${package}_*")
-	[[ -z $RESULT ]] || { RESULT+=/usr/src/$package; return 0; }
-	require_network "$package"
-	[[ -z $SUITE ]] || apt_use_suite "$SUITE"
-	open_log
-	[[ -n $(apt_field "$package" Version) ]] || apt_update "$package"
-	version=$(apt_field "$package" Version)
-	[[ -n $version ]] || die "no package $package: $UPDATE_COMPLAINT"
-	mapfile -t packages < <(apt_field "$package" Depends | grep -oE \
-		'linux-(headers-[^ ,]*-common|kbuild-[^ ,]*)')
-	PACKAGE=$package
-	unpack_packages "$CACHE/headers/${package}_$version" finish_headers \
-		"$package=$version" "${packages[@]}"
-	RESULT=$CACHE/headers/${package}_$version/usr/src/$package
+	home=$(newest_in_cache "$CACHE/headers/linux-headers-${release}_*")
+	if [[ -z $home ]]; then
+		require_network "linux-headers-$release"
+		find_package name_headers "$release"
+		mapfile -t parts < <(apt_field "$PACKAGE" Depends | grep -oE \
+			'linux-(headers-[^ ,]*-common|kbuild-[^ ,]*)')
+		home=$CACHE/headers/${PACKAGE}_$VERSION
+		unpack_packages "$home" finish_headers "$PACKAGE=$VERSION" "${parts[@]}"
+	fi
+	RESULT=$home/usr/src/linux-headers-$release
+	need_compiler "$RESULT"
 }
 
-# Make the tree work where it is: Debian's Makefile includes an absolute path.
+# Kernel and modules need the same major version of gcc: install the one that
+# the headers in $1 name when the release's default is another.
+need_compiler() {
+	local compiler
+
+	compiler=$(grep -oE 'gcc-[0-9]+' "$1/.kernelvariables" | head -n 1)
+	[[ -n $compiler ]] && ! command -v "$compiler" >/dev/null || return 0
+	apt_use_system
+	[[ -n $(apt_field "$compiler" Version) ]] ||
+		die "modules for $(basename "$1") need $compiler, which $(os_codename) lacks"
+	require_network "$compiler"
+	apt_install "$compiler"
+}
+
+# Make the tree work where it is: Debian's Makefile names it by absolute paths.
 # BTF for modules is left out of the make side (not of autoconf.h, on which
 # the layout of struct module depends): it would need pahole.
 finish_headers() {
-	local build=$1/usr/src/$PACKAGE
-
 	# shellcheck disable=SC2016 # for make
-	sed -i 's#^include /usr/src/#include $(dir $(lastword $(MAKEFILE_LIST)))../#' \
-		"$build/Makefile" || die "$PACKAGE looks unlike any known: cannot adapt it"
-	sed -i '/^CONFIG_DEBUG_INFO_BTF_MODULES=/d' "$build/include/config/auto.conf" ||
+	local build=$1/usr/src/$PACKAGE here='$(dir $(lastword $(MAKEFILE_LIST)))'
+
+	if ! sed -i -E -e "s#^KBUILD_OUTPUT *=.*#KBUILD_OUTPUT := \$(realpath $here)#" \
+		-e "s#^include /usr/src/#include $here../#" "$build/Makefile" ||
+		! sed -i '/^CONFIG_DEBUG_INFO_BTF_MODULES=/d' "$build/include/config/auto.conf"; then
 		die "$PACKAGE looks unlike any known: cannot adapt it"
+	fi
 	if ldd "$build/scripts/mod/modpost" 2>&1 | grep 'not found' >/dev/null; then
 		die "the tools of $PACKAGE need a newer Debian than $(os_codename)"
 	fi
