@@ -7,16 +7,17 @@
  * interrupts to the ones that are counted.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/io.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "lib/frame.h"
 #include "lib/interrupts.h"
@@ -54,12 +55,23 @@ struct load {
 	uint64_t settle_ns;
 	size_t size_bytes;
 	uint32_t slots;
-	bool marks;
+	bool idle;			/* all but the sending: what the rest costs */
+	int marks_fd;			/* /dev/port, or -1 */
 	uint32_t *late_ns;		/* per frame: how long after its time it was sent */
 	uint64_t first_ns;
 	uint64_t last_ns;
 	uint64_t window_ns;
 };
+
+/*
+ * A byte for the trace of device accesses. By /dev/port and not by ioperm():
+ * the permission would cost every return to user mode in the window.
+ */
+static void mark_byte(const struct load *load, uint8_t value)
+{
+	if (load->marks_fd >= 0 && pwrite(load->marks_fd, &value, 1, MARK_PORT) != 1)
+		perror("sender: /dev/port");
+}
 
 static uint64_t now_ns(void)
 {
@@ -187,13 +199,11 @@ static bool send_all(struct load *load, uint64_t start_ns)
 		if (!sequence)
 			load->first_ns = now;
 		load->last_ns = now;
-		for (i = 0; i < load->nr_streams; i++)
+		for (i = 0; i < load->nr_streams && !load->idle; i++)
 			if (!send_frame(load, &load->streams[i], sequence))
 				return false;
-#ifdef __x86_64__
-		if (load->marks && sequence % PROGRESS_FRAMES == PROGRESS_FRAMES - 1)
-			mark_progress();
-#endif
+		if (sequence % PROGRESS_FRAMES == PROGRESS_FRAMES - 1)
+			mark_byte(load, MARK_BYTE_PROGRESS);
 	}
 	return true;
 }
@@ -222,20 +232,15 @@ static bool run(struct load *load, struct interrupts *before, struct interrupts 
 
 	if (interrupts_read(before))
 		return false;
+	mark_byte(load, MARK_BYTE_START);
+	MARK_NOP(MARK_NOP_START);
 	start_ns = now_ns() + load->settle_ns;
-	wait_until(load, start_ns);
-#ifdef __x86_64__
-	if (load->marks)
-		mark_window_start();
-#endif
 	good = send_all(load, start_ns);
 	if (good)
 		settle(load, start_ns);
-#ifdef __x86_64__
-	if (load->marks)
-		mark_window_stop();
-#endif
-	load->window_ns = now_ns() - start_ns;
+	MARK_NOP(MARK_NOP_STOP);
+	mark_byte(load, MARK_BYTE_STOP);
+	load->window_ns = now_ns() + load->settle_ns - start_ns;
 	return !interrupts_read(after) && good;
 }
 
@@ -301,19 +306,16 @@ static int prepare(struct load *load)
 		perror("sender: mlockall");
 		return -1;
 	}
-	if (load->marks && ioperm(MARK_PORT, 1, 1)) {
-		perror("sender: ioperm");
-		return -1;
-	}
 	return 0;
 }
 
 static const char usage_text[] =
 	"usage: sender --stream FROM,TO-ADDRESS[,AT] [--stream ..] --rate PPS --size BYTES\n"
-	"              --count N [--settle-us US] [--slots N] [--marks]\n"
+	"              --count N [--settle-us US] [--slots N] [--idle] [--marks]\n"
 	"  FROM and AT are interfaces: frames leave at FROM and are checked at AT.\n"
 	"  --size   bytes without FCS, 60 to 1514\n"
-	"  --marks  name the window to the vm lab (x86, port 0x80)\n";
+	"  --idle   do all but the sending\n"
+	"  --marks  name the window to the vm lab (writes to /dev/port)\n";
 
 static bool parse_stream(struct load *load, char *text)
 {
@@ -353,6 +355,7 @@ static bool parse(struct load *load, int argc, char **argv)
 		{ "count", required_argument, NULL, 'c' },
 		{ "settle-us", required_argument, NULL, 't' },
 		{ "slots", required_argument, NULL, 'l' },
+		{ "idle", no_argument, NULL, 'i' },
 		{ "marks", no_argument, NULL, 'm' },
 		{ }
 	};
@@ -376,7 +379,9 @@ static bool parse(struct load *load, int argc, char **argv)
 		else if (option == 'l')
 			good = parse_number(optarg, 256, 65536, &slots) && slots % 256 == 0;
 		else if (option == 'm')
-			load->marks = true;
+			good = (load->marks_fd = open("/dev/port", O_WRONLY | O_CLOEXEC)) >= 0;
+		else if (option == 'i')
+			load->idle = true;
 		else
 			good = false;
 	}
@@ -390,7 +395,7 @@ int main(int argc, char **argv)
 {
 	static struct interrupts before;
 	static struct interrupts after;
-	static struct load load;
+	static struct load load = { .marks_fd = -1 };
 	bool good;
 
 	if (!parse(&load, argc, argv)) {

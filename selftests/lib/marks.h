@@ -16,33 +16,13 @@
 #define MARK_BYTE_STOP 0xa2
 #define MARK_BYTE_PROGRESS 0xa3
 
-#ifdef __x86_64__
 #define MARK_STRING_(x) #x
 #define MARK_STRING(x) MARK_STRING_(x)
+#ifdef __x86_64__
 #define MARK_NOP(magic) \
 	__asm__ volatile("nopl " MARK_STRING(magic) "(%%rax)" : : : "memory")
-
-static inline void mark_byte(unsigned char value)
-{
-	__asm__ volatile("outb %0, %1" : : "a"(value), "Nd"((unsigned short)MARK_PORT) : "memory");
-}
-
-static inline void mark_window_start(void)
-{
-	mark_byte(MARK_BYTE_START);
-	MARK_NOP(MARK_NOP_START);
-}
-
-static inline void mark_window_stop(void)
-{
-	MARK_NOP(MARK_NOP_STOP);
-	mark_byte(MARK_BYTE_STOP);
-}
-
-static inline void mark_progress(void)
-{
-	mark_byte(MARK_BYTE_PROGRESS);
-}
+#else
+#define MARK_NOP(magic) __asm__ volatile("" : : : "memory")
 #endif
 
 #endif

@@ -46,6 +46,15 @@ class Quirk:
 
 
 @dataclass(frozen=True)
+class Vary:
+    """A module parameter whose values are worth comparing."""
+
+    parameter: str
+    values: list[int | str]
+    why: str
+
+
+@dataclass(frozen=True)
 class Profile:
     """One NIC, its driver, and the device of QEMU that plays it."""
 
@@ -62,6 +71,7 @@ class Profile:
     properties: dict[str, str] = field(default_factory=dict)
     bars: tuple[Bar, ...] = ()
     quirk: Quirk | None = None
+    vary: tuple[Vary, ...] = ()
 
 
 def _check_keys(where: str, table: dict[str, Any]) -> None:
@@ -103,6 +113,7 @@ def parse(path: Path) -> Profile:
     try:
         bars = tuple(_bar(where, bar) for bar in table.get("bar", []))
         quirk = Quirk(**table["quirk"]) if "quirk" in table else None
+        vary = tuple(Vary(**entry) for entry in table.get("vary", []))
     except TypeError as error:
         raise CannotMeasure(f"{where}: {error}") from error
     for pci_id in table["pci"]:
@@ -122,6 +133,7 @@ def parse(path: Path) -> Profile:
         properties={k: _as_text(v) for k, v in qemu.get("properties", {}).items()},
         bars=bars,
         quirk=quirk,
+        vary=vary,
     )
 
 

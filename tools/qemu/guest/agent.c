@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/io.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -83,6 +84,8 @@ static int run_program(char **arguments, size_t *length)
 		dup2(pipe_fds[1], STDERR_FILENO);
 		close(pipe_fds[0]);
 		close(pipe_fds[1]);
+		/* Access to ports costs each return to user mode; the program needs none. */
+		iopl(0);
 		execvp(arguments[0], arguments);
 		_exit(127);
 	}
@@ -102,6 +105,31 @@ static void send_file(const char *type, const char *path)
 	channel_send(type, text, file_text(path, text, sizeof(text)));
 }
 
+/* The port's interrupt lines: its vectors when it has some, else its INTx line. */
+static void describe_interrupts(const struct port *port)
+{
+	char path[256];
+	char type[64];
+	DIR *vectors;
+	struct dirent *vector;
+	size_t used = 0;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/msi_irqs", port->pci);
+	vectors = opendir(path);
+	while (vectors && (vector = readdir(vectors)))
+		if (vector->d_name[0] != '.')
+			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\n",
+						 vector->d_name);
+	if (vectors)
+		closedir(vectors);
+	if (!used) {
+		snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/irq", port->pci);
+		used = file_text(path, text, sizeof(text));
+	}
+	snprintf(type, sizeof(type), "irqs.%s", port->name);
+	channel_send(type, text, used);
+}
+
 static void describe_port(const struct port *port)
 {
 	char path[256];
@@ -116,6 +144,7 @@ static void describe_port(const struct port *port)
 	snprintf(type, sizeof(type), "uevent.%s", port->name);
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/uevent", port->pci);
 	send_file(type, path);
+	describe_interrupts(port);
 }
 
 /* Where the kernel put the code of each module, "MODULE SECTION ADDRESS" lines. */

@@ -22,12 +22,12 @@ class LabKernel:
     release: str
     image: Path
     modules: Path
-    config: Path | None
+    config: Path
     key: str
 
-    def config_hash(self) -> str | None:
-        """SHA-256 of the configuration, None when the kernel came without one."""
-        return cache.file_hash(self.config) if self.config else None
+    def config_hash(self) -> str:
+        """SHA-256 of the configuration."""
+        return cache.file_hash(self.config)
 
     def module_file(self, name: str) -> Path | None:
         """The file of a module (dashes and underscores alike), None if there is none."""
@@ -127,17 +127,37 @@ def from_folder(folder: Path) -> LabKernel:
     if modules is None:
         raise UsageError(f"{folder} has no modules of its kernel {release}")
     config = _first([folder / f"boot/config-{release}", folder / ".config"])
+    if config is None:
+        raise UsageError(f"{folder} has no configuration of its kernel {release}")
     key = cache.key_of(release, cache.file_hash(images[0]))
     return LabKernel(release, images[0], modules, config, key)
+
+
+def _from_package_file(path: Path) -> LabKernel:
+    """The kernel in a .deb file."""
+
+    def make(folder: Path) -> None:
+        result = subprocess.run(
+            ["dpkg-deb", "-x", path, folder], check=False, capture_output=True, text=True
+        )
+        if result.returncode:
+            lines = result.stderr.strip().splitlines() or ["no reason given"]
+            raise CannotMeasure(f"damaged kernel package {path}: {lines[-1]}")
+
+    return from_folder(cache.once("packages", cache.file_hash(path), make))
 
 
 def find(name: str | None) -> LabKernel:
     """The kernel that --kernel names: a folder, a package, or the stock 6.12 for None."""
     if name and Path(name).is_dir():
         return from_folder(Path(name).resolve())
+    if name and name.endswith(".deb") and Path(name).is_file():
+        return _from_package_file(Path(name).resolve())
     if name and "/" in name:
-        raise UsageError(f"--kernel {name}: no such folder")
-    command = [str(builds.TREE / "tools/setup/run"), "kernel", *([name] if name else [])]
+        raise UsageError(f"--kernel {name}: no such folder or package")
+    package, _, suite = (name or "").partition("@")
+    command = [str(builds.TREE / "tools/setup/run"), *(["--suite", suite] if suite else [])]
+    command += ["kernel", *([package] if package else [])]
     result = subprocess.run(command, check=False, capture_output=True, text=True)
     if result.returncode:
         lines = result.stderr.strip().splitlines() or ["no reason given"]

@@ -49,6 +49,7 @@ class Snapshot:
     addresses: dict[str, str]
     bars: list[BarRange]
     napi: dict[int, str]
+    irqs: dict[str, frozenset[str]]
     limits_pps: dict[str, dict[int, float]]
 
     def prepare(self, folder: Path) -> None:
@@ -101,6 +102,7 @@ def _facts(guest: Guest) -> dict[str, object]:
         "addresses": {port: text(f"address.{port}").strip() for port in ports},
         "resources": {port: text(f"resource.{port}") for port in ports},
         "napi": {m[1]: m[2] for m in _NAPI.finditer(text("trace"))},
+        "irqs": {port: text(f"irqs.{port}").split() for port in ports},
         "limits": text("limits"),
         "sections": text("sections"),
         "release": text("release"),
@@ -214,5 +216,6 @@ def get(kernel: LabKernel, profile: Profile) -> Snapshot:
         addresses=facts["addresses"],
         bars=bars,
         napi={int(address, 16): port for address, port in facts["napi"].items()},
+        irqs={port: frozenset(lines) for port, lines in facts["irqs"].items()},
         limits_pps=_parse_limits(facts["limits"]),
     )

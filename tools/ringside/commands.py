@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What each command does: from a request to tables, files and an exit status."""
+
+import datetime
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+
+from ringside import __version__, bench as cost, profiles
+from ringside.errors import (
+    EXIT_CANNOT_MEASURE,
+    EXIT_GOOD,
+    EXIT_NOT_GOOD,
+    CannotMeasure,
+    UsageError,
+)
+from ringside.lab import guest, kernel as kernels, qemu
+from ringside.lab.kernel import LabKernel
+from ringside.profiles import Profile
+from ringside.report import files, schema, table
+
+_DEFAULT_CACHE = {"l1d": "32768:8:64", "l2": "1048576:16:64", "llc": "8388608:16:64"}
+# Options of a kernel that change what a packet costs: recorded with each result.
+_DEBUG_OPTIONS = re.compile(
+    r"^(CONFIG_(?:KASAN|KCSAN|KMSAN|UBSAN|PROVE_LOCKING|LOCKDEP|DEBUG_KMEMLEAK|"
+    r"DMA_API_DEBUG|SLUB_DEBUG_ON|DEBUG_OBJECTS|DEBUG_LIST|DEBUG_ATOMIC_SLEEP|"
+    r"INIT_ON_ALLOC_DEFAULT_ON|FUNCTION_PROFILER|GCOV_KERNEL))=y$",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class BenchRequest:
+    """A checked command line of bench."""
+
+    command: list[str]
+    kernel: str | None
+    nics: str
+    rates_pps: list[int]
+    sizes: list[int]
+    count: int
+    direction: str
+    repeats: int
+    cache_model: dict[str, str]
+    json: Path | None
+    html: Path | None
+
+
+def nics(kernel_name: str | None, name: str | None) -> int:
+    """Lists the profiles, or tells all of one."""
+    chosen = profiles.choose(name or "all")
+    lab_kernel = kernels.find(kernel_name)
+    for profile in chosen:
+        why = _unusable(lab_kernel, profile)
+        state = "usable" if why is None else f"not here: {why}"
+        print(f"{profile.name:<12} {profile.driver:<11} {profile.summary:<40} {state}")
+        if name:
+            _tell(profile)
+    return EXIT_GOOD
+
+
+def _tell(profile: Profile) -> None:
+    print(f"  source      {profile.source}")
+    print(f"  QEMU        {profile.device} {_pairs(profile.properties)}".rstrip())
+    print(f"  PCI         {' '.join(profile.pci_ids)}")
+    for bar in profile.bars:
+        alias = "" if bar.alias_of is None else f", shows BAR {bar.alias_of}'s region"
+        print(f"  BAR {bar.index}       {bar.space}{alias}")
+    if profile.quirk:
+        print(f"  quirk       {profile.quirk.module}: {profile.quirk.why}")
+    for vary in profile.vary:
+        values = ", ".join(str(value) for value in vary.values)
+        print(f"  parameter   {vary.parameter} = {values}: {vary.why}")
+
+
+def _pairs(values: dict[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in values.items())
+
+
+def _unusable(kernel: LabKernel, profile: Profile) -> str | None:
+    if kernel.module_file(profile.driver) is None:
+        return f"kernel {kernel.release} has no module {profile.driver}"
+    return qemu.unusable(qemu.find(), profile)
+
+
+def _debug_options(kernel: LabKernel) -> list[str]:
+    text = kernel.config.read_text(encoding="utf-8")
+    return sorted(match[1] for match in _DEBUG_OPTIONS.finditer(text))
+
+
+def _cache_model(geometries: dict[str, str]) -> dict[str, dict[str, int]]:
+    """The geometry as the result states it; wrong ones are refused here."""
+    model = {}
+    for level, text in geometries.items():
+        words = text.split(":")
+        if len(words) != 3 or not all(word.isdigit() and int(word) for word in words):
+            raise UsageError(f"--{level} {text}: is not SIZE:WAYS:LINE in bytes")
+        size, ways, line = (int(word) for word in words)
+        sets = size // (ways * line)
+        if sets * ways * line != size or sets & (sets - 1) or line & (line - 1):
+            raise UsageError(
+                f"--{level} {text}: sets (SIZE / WAYS / LINE) and LINE must be powers of two"
+            )
+        model[level] = {"size_bytes": size, "ways": ways, "line_bytes": line}
+    return model
+
+
+def _tasks(request: BenchRequest, chosen: list[Profile]) -> list[cost.Task]:
+    geometries = _DEFAULT_CACHE | request.cache_model
+    return [
+        cost.Task(
+            profile,
+            cost.Load(rate, size, request.count, request.direction),
+            request.repeats,
+            geometries,
+        )
+        for profile in chosen
+        for size in request.sizes
+        for rate in request.rates_pps
+    ]
+
+
+@contextmanager
+def _bar(total: int) -> Iterator[Progress | None]:
+    """A progress bar with the time left, where somebody can see it."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task("measuring", total=total)
+        yield progress
+
+
+def _measure_all(kernel: LabKernel, tasks: list[cost.Task]) -> list[dict[str, Any]]:
+    """Entries of all tasks, as many at once as there are processors."""
+    done = [0.0] * len(tasks)
+    with _bar(len(tasks)) as bar, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        futures: list[Future[dict[str, Any]]] = []
+        try:
+            for number, task in enumerate(tasks):
+
+                def told(part: float, number: int = number) -> None:
+                    done[number] = part
+
+                futures.append(pool.submit(cost.measure, kernel, task, told))
+            pending = set(futures)
+            while pending:
+                finished, pending = wait(pending, 0.2, FIRST_COMPLETED)
+                for future in finished:
+                    done[futures.index(future)] = 1.0
+                    future.result()
+                if bar:
+                    bar.update(bar.task_ids[0], completed=sum(done))
+        except BaseException:
+            guest.CANCEL.set()
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return [future.result() for future in futures]
+
+
+def _environment(
+    request: BenchRequest, kernel: LabKernel, model: dict[str, Any], started: float
+) -> dict[str, Any]:
+    when = datetime.datetime.fromtimestamp(started, datetime.timezone.utc)
+    return {
+        "kernel_release": kernel.release,
+        "kernel_config_sha256": kernel.config_hash(),
+        "command": request.command,
+        "qemu_version": qemu.find().version_text,
+        "cpu_model": qemu.CPU_MODEL,
+        "tool_version": __version__,
+        "seed": 1,
+        "started": when.isoformat(timespec="seconds"),
+        "wall_time_s": round(time.time() - started, 1),
+        "icount_shift": 0,
+        "guest_clock_hz": 1_000_000_000,
+        "cache_model": model,
+        "packet_data": "assumed cached",
+        "debug_options": _debug_options(kernel),
+    }
+
+
+def _status(entries: list[dict[str, Any]], passed_over: set[str]) -> int:
+    """The exit status; NICs that "all" passed over count only when nothing else is there."""
+    if any(entry["status"] == "fail" for entry in entries):
+        return EXIT_NOT_GOOD
+    measured = [entry for entry in entries if entry["status"] == "pass"]
+    broken = [
+        entry
+        for entry in entries
+        if entry["status"] == "error" and entry["nic"] not in passed_over
+    ]
+    return EXIT_CANNOT_MEASURE if broken or not measured else EXIT_GOOD
+
+
+def bench(request: BenchRequest) -> int:
+    """Measures what was asked for and shows it; the exit status."""
+    started = time.time()
+    chosen = profiles.choose(request.nics)
+    model = _cache_model(_DEFAULT_CACHE | request.cache_model)
+    kernel = kernels.find(request.kernel)
+    reasons = {profile.name: _unusable(kernel, profile) for profile in chosen}
+    tasks = _tasks(request, chosen)
+    measured = iter(
+        _measure_all(kernel, [task for task in tasks if not reasons[task.profile.name]])
+    )
+    entries = []
+    for task in tasks:
+        reason = reasons[task.profile.name]
+        entries.append(
+            cost.unmeasured(kernel, task, CannotMeasure(reason)) if reason else next(measured)
+        )
+    document = {
+        "schema": "ringside/1",
+        "kind": "bench",
+        "lab": "vm",
+        "environment": _environment(request, kernel, model, started),
+        "runs": entries,
+    }
+    schema.validate(document)
+    _show(request, document)
+    skipped = {name for name, reason in reasons.items() if reason}
+    return _status(entries, skipped if request.nics == "all" else set())
+
+
+def _show(request: BenchRequest, document: dict[str, Any]) -> None:
+    console = Console()
+    table.render(document, console)
+    if len(document["runs"]) == 1:
+        table.render_detail(document, console)
+    if request.json:
+        files.write_whole(request.json, json.dumps(document, indent=1) + "\n")
+    if request.html:
+        # matplotlib takes a second to load.
+        from ringside.report import html  # pylint: disable=import-outside-toplevel
+
+        html.write_html(document, request.html)
