@@ -4,20 +4,22 @@
 
 APT_ETC=${APT_ETC:-/etc/apt}
 
-# UPDATE_COMPLAINT is why a package is missing: because of what the update
-# complained about, if it did.
-forget_update() {
-	UPDATED=0
-	UPDATE_COMPLAINT="not in apt's sources"
-}
+# By directory of lists that was updated: what the update complained about, or
+# that it did not help, which is then why a package is missing.
+declare -A UPDATED=()
 
 # Use the system's own lists.
 apt_use_system() {
 	APT_LISTS=/var/lib/apt/lists
 	APT_CONFIG_OPTION=()
-	forget_update
 	LOG=
 }
+
+why_missing() {
+	echo "${UPDATED[$APT_LISTS]:-$NOT_IN_SOURCES}"
+}
+
+NOT_IN_SOURCES="not in apt's sources"
 
 os_codename() {
 	# shellcheck source=/dev/null
@@ -80,7 +82,7 @@ open_log() {
 # Fetch the lists that the apt_* functions use now, once. $1: what for.
 apt_update() {
 	open_log
-	((UPDATED)) && return
+	[[ -z ${UPDATED[$APT_LISTS]:-} ]] || return 0
 	require_network "${1:-a package list}"
 	say "fetching package lists"
 	if ((${#APT_CONFIG_OPTION[@]})); then
@@ -88,9 +90,9 @@ apt_update() {
 	else
 		apt_as_root update || true
 	fi
-	UPDATED=1
+	UPDATED[$APT_LISTS]=$NOT_IN_SOURCES
 	if grep -qE '^(E|W|Err)' "$LOG"; then
-		UPDATE_COMPLAINT=$(apt_complaint "$LOG")
+		UPDATED[$APT_LISTS]=$(apt_complaint "$LOG")
 	fi
 }
 
@@ -106,13 +108,13 @@ apt_install() {
 	for attempt in 1 2; do
 		say "installing $*"
 		apt_as_root install --no-install-recommends "$@" && return 0
-		if ((attempt == 1 && !UPDATED)) &&
+		if ((attempt == 1)) && [[ -z ${UPDATED[$APT_LISTS]:-} ]] &&
 			grep -qE 'Unable to locate|no installation candidate|404|Hash Sum' "$LOG"; then
 			apt_update
 			continue
 		fi
 		if grep -q 'Unable to locate' "$LOG"; then
-			die "cannot install $(sed -n 's/^E: Unable to locate package //p' "$LOG" | paste -sd ' '): $UPDATE_COMPLAINT"
+			die "cannot install $(sed -n 's/^E: Unable to locate package //p' "$LOG" | paste -sd ' '): $(why_missing)"
 		fi
 		die "cannot install $*: $(apt_complaint "$LOG")"
 	done
@@ -161,7 +163,6 @@ apt_use_suite() {
 	EOF
 	APT_CONFIG_OPTION=(-c "$home/apt.conf")
 	APT_LISTS=$home/lists
-	forget_update
 	open_log
 	compgen -G "$APT_LISTS/*_InRelease" >/dev/null || apt_update "the package list of $1"
 }
@@ -185,7 +186,7 @@ apt_fetch() {
 	require_network "$*"
 	say "fetching $*"
 	apt_download "$@" && return
-	if ((!UPDATED)) && grep -qE '404|Hash Sum|Unable to find a source' "$LOG"; then
+	if [[ -z ${UPDATED[$APT_LISTS]:-} ]] && grep -qE '404|Hash Sum|Unable to find a source' "$LOG"; then
 		apt_update
 		apt_download "$@" && return
 	fi

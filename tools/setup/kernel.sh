@@ -39,7 +39,7 @@ find_package() {
 		apt_use_suite "$(os_codename)-backports"
 		find_in_lists "$@" && return
 	fi
-	die "no package ${PACKAGE:-for kernel $2}: $UPDATE_COMPLAINT"
+	die "no package ${PACKAGE:-for kernel $2}: $(why_missing)"
 }
 
 find_in_lists() {

@@ -29,7 +29,7 @@ step_qemu() {
 	apt_use_suite "$suite"
 	version=$(apt_field qemu-system-x86 Version)
 	if [[ -z $version ]] || dpkg --compare-versions "${version#*:}" lt "$WANTED_QEMU"; then
-		say "no QEMU $WANTED_QEMU or later in $suite ($UPDATE_COMPLAINT): the distribution's is used"
+		say "no QEMU $WANTED_QEMU or later in $suite ($(why_missing)): the distribution's is used"
 		return 0
 	fi
 	unpack_qemu "$version"
