@@ -85,7 +85,7 @@ def _command(load: Load, streams: list[str], *more: str) -> str:
     return " ".join([*words, "--count", str(load.count), "--marks", *more])
 
 
-def _commands(kept: Snapshot, load: Load) -> tuple[str, str, str]:
+def commands(kept: Snapshot, load: Load) -> tuple[str, str, str]:
     """Commands of the whole run, of the one with the port's cost, and of the rest.
 
     Received frames cost the generator too. A port's transmit cost is therefore
@@ -107,8 +107,8 @@ def _commands(kept: Snapshot, load: Load) -> tuple[str, str, str]:
 
 def _execute(kept: Snapshot, task: Task, progress: Progress) -> _Trio:
     """Runs the commands; equal ones once."""
-    commands = _commands(kept, task.load)
-    distinct = list(dict.fromkeys(commands))
+    wanted = commands(kept, task.load)
+    distinct = list(dict.fromkeys(wanted))
     marks = max(task.load.count // 1024, 1)
     done: dict[str, Outcome] = {}
     for number, command in enumerate(distinct):
@@ -120,7 +120,7 @@ def _execute(kept: Snapshot, task: Task, progress: Progress) -> _Trio:
         if done[command].status:
             lines = done[command].output.strip().splitlines() or ["no message"]
             raise CannotMeasure(f"the sender failed: {lines[0]}")
-    return _Trio(*[done[command] for command in commands])
+    return _Trio(*[done[command] for command in wanted])
 
 
 def _check(name: str, good: bool, detail: str) -> dict[str, str]:

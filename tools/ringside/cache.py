@@ -69,6 +69,13 @@ def once(kind: str, key: str, make: Callable[[Path], None]) -> Path:
     return folder
 
 
+def prune(kind: str, keep: int) -> None:
+    """Removes the folders of a kind that were used longest ago, but keeps so many."""
+    folders = [path for path in (root() / kind).glob("[!.]*") if path.is_dir()]
+    for path in sorted(folders, key=lambda path: path.stat().st_mtime)[:-keep]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
 @contextlib.contextmanager
 def scratch_folder() -> Iterator[Path]:
     """A folder for one run, gone afterwards."""

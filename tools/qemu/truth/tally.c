@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../../../selftests/lib/marks.h"
 
@@ -48,6 +49,15 @@ static struct bar bars[BARS_MAX];
 static unsigned int nr_bars;
 static struct region regions[REGIONS_MAX];
 static unsigned int nr_regions;
+static uint64_t window_start_ns;	/* host time */
+
+static uint64_t host_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000ull + (uint64_t)now.tv_nsec;
+}
 
 static bool parse_bar(const char *text)
 {
@@ -141,7 +151,8 @@ static void print_window(void)
 {
 	unsigned int i;
 
-	fputs("{\"regions\":[", stdout);
+	printf("{\"host_ns\":%llu,\"regions\":[",
+	       (unsigned long long)(host_ns() - window_start_ns));
 	for (i = 0; i < nr_regions; i++) {
 		const struct region *region = &regions[i];
 
@@ -160,6 +171,7 @@ static void print_window(void)
 static bool mark(uint64_t value, bool open)
 {
 	if (value == MARK_BYTE_START) {
+		window_start_ns = host_ns();
 		nr_regions = 0;
 		memset(regions, 0, sizeof(regions));
 		return true;

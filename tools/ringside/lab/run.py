@@ -25,7 +25,11 @@ _WARNING = 4
 
 @dataclass
 class Outcome:
-    """What a run gave. window is the plugin's, regions are device truth."""
+    """What a run gave. window is the plugin's, regions are device truth.
+
+    host_s is how long the window took here: the only field that may differ
+    between two runs of the same command.
+    """
 
     status: int
     output: str
@@ -33,6 +37,7 @@ class Outcome:
     regions: list[dict[str, Any]]
     statistics: dict[str, dict[str, int]] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
+    host_s: float = field(default=0.0, compare=False)
 
     def values(self, key: str) -> list[str]:
         """Values of the sender's lines "key=value"."""
@@ -73,12 +78,12 @@ class _Tally:
             else:
                 self._windows.append(json.loads(line))
 
-    def regions(self) -> list[dict[str, Any]]:
+    def last_window(self) -> dict[str, Any]:
         """Counts of the last window; call it when QEMU has ended."""
         os.close(self._hold)
         self._hold = -1
         self._thread.join(timeout=30)
-        return list(self._windows[-1]["regions"]) if self._windows else []
+        return self._windows[-1] if self._windows else {"regions": [], "host_ns": 0}
 
     def close(self) -> None:
         """Ends the counter."""
@@ -129,8 +134,9 @@ def _window(folder: Path) -> dict[str, Any] | None:
     return dict(windows[-1]) if windows else None
 
 
-def _collect(guest: Guest, regions: list[dict[str, Any]], status: int) -> Outcome:
-    outcome = Outcome(status, "", _window(guest.folder), regions)
+def _collect(guest: Guest, truth: dict[str, Any], status: int) -> Outcome:
+    outcome = Outcome(status, "", _window(guest.folder), truth["regions"])
+    outcome.host_s = truth["host_ns"] / 1e9
     for frame in guest.frames():
         if frame.type == "output":
             outcome.output = frame.text
@@ -170,7 +176,7 @@ def execute(
 
             with Guest(folder, arguments) as guest:
                 done = guest.wait_for("done", signs)
-            outcome = _collect(guest, tally.regions(), int(done.text))
+            outcome = _collect(guest, tally.last_window(), int(done.text))
         finally:
             tally.close()
     if cache_model is not None and outcome.window is None and not outcome.status:

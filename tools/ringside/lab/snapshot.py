@@ -3,6 +3,7 @@
 
 import fcntl
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,6 +22,8 @@ from ringside.profiles import Profile
 _FORMAT = "1"
 _TAG = "ready"
 _DISK_BYTES = "64M"
+# About 85 MB each; those of other kernels, QEMUs and older sources go first.
+_KEPT = 40
 _IORESOURCE_IO = 0x100
 _IORESOURCE_MEM = 0x200
 
@@ -204,6 +207,8 @@ def get(kernel: LabKernel, profile: Profile) -> Snapshot:
         _FORMAT, kernel.key, archive, qemu.find().version_text, *shape
     )
     folder = cache.once("snapshots", key, lambda path: _make(kernel, profile, path))
+    os.utime(folder)
+    cache.prune("snapshots", _KEPT)
     facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
     bars = [bar for port, text in facts["resources"].items() for bar in _parse_bars(port, text)]
     return Snapshot(
