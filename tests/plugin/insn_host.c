@@ -18,7 +18,8 @@ int main(void)
 	while (scanf("%" SCNx64 " %30s", &insn.addr, hex) == 2) {
 		insn.len = strlen(hex) / 2;
 		for (size_t i = 0; i < insn.len; i++)
-			sscanf(&hex[2 * i], "%2" SCNx8, &insn.bytes[i]);
+			if (sscanf(&hex[2 * i], "%2" SCNx8, &insn.bytes[i]) != 1)
+				return 1;
 		printf("%x %d %d %d\n", insn_mark(&insn), insn_leaves(&insn, 0x1000, 0x2000),
 		       insn_is_iret(&insn), insn_is_plain(&insn));
 	}

@@ -5,7 +5,6 @@
 
 #include "cache.h"
 
-
 static bool is_power_of_two(uint64_t n)
 {
 	return n && !(n & (n - 1));

@@ -22,9 +22,6 @@
 #include "symbols.h"
 #include "window.h"
 
-/* QEMU reports wider accesses (AVX) in parts of at most this size. */
-#define ACCESS_MAX_BYTES 16
-
 /* What a function is hooked for: the names of options. */
 enum { HOOK_NONE, HOOK_POLL, HOOK_IRQ, HOOK_PACKET };
 
@@ -35,6 +32,12 @@ struct progress {
 	bool irq_unnamed;	/* has not loaded anything yet */
 	struct napi *napi;	/* NULL until a load names it */
 	uint64_t packets;
+};
+
+struct access_info {
+	qemu_plugin_meminfo_t info;
+	uint32_t size_bytes;	/* 0 when the entry is not in use */
+	unsigned int kind;
 };
 
 /* Instructions in a row that one counter update stands for. */
@@ -61,6 +64,24 @@ static struct progress progress;
 static uint8_t *hooks;
 
 /* Data accesses */
+
+/*
+ * What QEMU says of an access, by its opaque description. There are few of
+ * these, and to ask QEMU twice for each access would be half of the cost.
+ */
+static const struct access_info *access_info(qemu_plugin_meminfo_t info)
+{
+	static struct access_info known[256];
+	/* Fibonacci hashing: 2^32 divided by the golden ratio, top 8 bits. */
+	struct access_info *entry = &known[info * UINT32_C(2654435769) >> 24];
+
+	if (entry->info != info || !entry->size_bytes) {
+		entry->info = info;
+		entry->size_bytes = 1U << qemu_plugin_mem_size_shift(info);
+		entry->kind = qemu_plugin_mem_is_store(info) ? ACCESS_STORE : ACCESS_LOAD;
+	}
+	return entry;
+}
 
 static bool is_mmio(qemu_plugin_meminfo_t info, uint64_t addr, uint64_t *phys)
 {
@@ -92,44 +113,36 @@ static void miss(struct accesses *a, uint64_t line)
  * there, so they miss each time, and what hits is memory.
  */
 static __attribute__((noinline)) void access_slow(struct accesses *a, qemu_plugin_meminfo_t info,
-						  uint64_t addr, bool store)
+						  uint64_t addr, uint64_t last_line)
 {
-	uint64_t size = 1ULL << qemu_plugin_mem_size_shift(info);
 	uint64_t line = addr >> cache.line_shift;
-	uint64_t last = (addr + size - 1) >> cache.line_shift;
 	uint64_t phys;
 
 	if (!cache_l1d_search(&cache, line)) {
 		if (is_mmio(info, addr, &phys)) {
-			if (store)
-				a->mmio_writes++;
-			else
-				a->mmio_reads++;
-			window_count_mmio(&window, phys, store);
+			a->mmio[access_info(info)->kind]++;
+			window_count_mmio(&window, phys, access_info(info)->kind);
 			return;
 		}
 		miss(a, line);
 	}
-	if (last != line && !cache_l1d_search(&cache, last))
-		miss(a, last);
+	if (last_line != line && !cache_l1d_search(&cache, last_line))
+		miss(a, last_line);
 }
 
 static inline void access_data(struct accesses *a, qemu_plugin_meminfo_t info, uint64_t addr)
 {
-	bool store;
+	const struct access_info *access;
+	uint64_t line, last_line;
 
 	if (!window.open)
 		return;
-	store = qemu_plugin_mem_is_store(info);
-	if (store)
-		a->stores++;
-	else
-		a->loads++;
-	/* Ask QEMU for the size only where an access may reach into the next line. */
-	if ((addr & (cache.line_bytes - 1)) <= cache.line_bytes - ACCESS_MAX_BYTES &&
-	    cache_l1d_again(&cache, addr >> cache.line_shift))
-		return;
-	access_slow(a, info, addr, store);
+	access = access_info(info);
+	a->all[access->kind]++;
+	line = addr >> cache.line_shift;
+	last_line = (addr + access->size_bytes - 1) >> cache.line_shift;
+	if (line != last_line || !cache_l1d_again(&cache, line))
+		access_slow(a, info, addr, last_line);
 }
 
 static void on_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t addr, void *data)
@@ -178,7 +191,7 @@ static void on_poll_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64
 {
 	const struct ranges *r = &options.napi;
 
-	if (progress.in_poll && !progress.napi && !qemu_plugin_mem_is_store(info)) {
+	if (progress.in_poll && !progress.napi && access_info(info)->kind == ACCESS_LOAD) {
 		for (size_t i = 0; i < r->n; i++)
 			if (addr >= r->range[i].start && addr < r->range[i].end)
 				progress.napi = &window.napi[i];
@@ -202,7 +215,7 @@ static void on_irq_leave(unsigned int vcpu, void *data)
 
 static void on_irq_access(unsigned int vcpu, qemu_plugin_meminfo_t info, uint64_t addr, void *data)
 {
-	if (progress.irq_unnamed && !qemu_plugin_mem_is_store(info)) {
+	if (progress.irq_unnamed && access_info(info)->kind == ACCESS_LOAD) {
 		window_count_irq(&window, addr);
 		progress.irq_unnamed = false;
 	}

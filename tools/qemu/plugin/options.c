@@ -81,34 +81,37 @@ static bool set_switch(bool *to, const char *value)
 	return *to || !strcmp(value, "off");
 }
 
+static bool is_key(const char *key, size_t len, const char *name)
+{
+	return len == strlen(name) && !strncmp(key, name, len);
+}
+
 static bool set_option(struct options *options, const char *key, size_t len, const char *value)
 {
-#define IS(name) (len == strlen(name) && !strncmp(key, name, len))
-	if (IS("symbols"))
+	if (is_key(key, len, "symbols"))
 		return set_string(&options->symbols, value);
-	if (IS("out"))
+	if (is_key(key, len, "out"))
 		return set_string(&options->out, value);
-	if (IS("poll"))
+	if (is_key(key, len, "poll"))
 		return set_string(&options->poll, value);
-	if (IS("irq"))
+	if (is_key(key, len, "irq"))
 		return set_string(&options->irq, value);
-	if (IS("packet"))
+	if (is_key(key, len, "packet"))
 		return set_string(&options->packet, value);
-	if (IS("napi"))
+	if (is_key(key, len, "napi"))
 		return set_napi(options, value);
-	if (IS("ioremap"))
+	if (is_key(key, len, "ioremap"))
 		return set_ioremap(options, value);
-	if (IS("kernel_start"))
+	if (is_key(key, len, "kernel_start"))
 		return parse_hex(&value, '\0', &options->kernel_start);
-	if (IS("l1d"))
+	if (is_key(key, len, "l1d"))
 		return set_cache(&options->cache[CACHE_L1D], value);
-	if (IS("l2"))
+	if (is_key(key, len, "l2"))
 		return set_cache(&options->cache[CACHE_L2], value);
-	if (IS("llc"))
+	if (is_key(key, len, "llc"))
 		return set_cache(&options->cache[CACHE_LLC], value);
-	if (IS("cache"))
+	if (is_key(key, len, "cache"))
 		return set_switch(&options->cache_on, value);
-#undef IS
 	return false;
 }
 

@@ -72,12 +72,12 @@ static void put_misses(FILE *out, const struct accesses *a, bool cache_on)
 
 static void add_accesses(struct accesses *to, const struct accesses *a)
 {
-	to->loads += a->loads;
-	to->stores += a->stores;
+	for (int i = 0; i < ACCESS_KINDS; i++) {
+		to->all[i] += a->all[i];
+		to->mmio[i] += a->mmio[i];
+	}
 	for (int i = 0; i < CACHE_LEVELS; i++)
 		to->misses[i] += a->misses[i];
-	to->mmio_reads += a->mmio_reads;
-	to->mmio_writes += a->mmio_writes;
 }
 
 /*
@@ -89,7 +89,7 @@ static const char *put_function(FILE *out, const char *separator, const struct o
 				const struct accesses *a, const uint64_t *counts)
 {
 	/* An access is made by an instruction, so user code alone needs a look. */
-	if (counts ? !counts[COUNT_INSNS] : !a->loads && !a->stores)
+	if (counts ? !counts[COUNT_INSNS] : !a->all[ACCESS_LOAD] && !a->all[ACCESS_STORE])
 		return separator;
 	fprintf(out, "%s\n  {\"name\": ", separator);
 	put_string(out, name);
@@ -99,10 +99,11 @@ static const char *put_function(FILE *out, const char *separator, const struct o
 		fprintf(out, ", \"instructions\": %" PRIu64, counts[COUNT_INSNS]);
 	else
 		fputs(", \"instructions\": null", out);
-	fprintf(out, ", \"loads\": %" PRIu64 ", \"stores\": %" PRIu64 ", ", a->loads, a->stores);
+	fprintf(out, ", \"loads\": %" PRIu64 ", \"stores\": %" PRIu64 ", ",
+		a->all[ACCESS_LOAD], a->all[ACCESS_STORE]);
 	put_misses(out, a, options->cache_on);
 	fprintf(out, "\"mmio_reads\": %" PRIu64 ", \"mmio_writes\": %" PRIu64 ", \"calls\": ",
-		a->mmio_reads, a->mmio_writes);
+		a->mmio[ACCESS_LOAD], a->mmio[ACCESS_STORE]);
 	if (counts && module)
 		fprintf(out, "%" PRIu64 "}", counts[COUNT_CALLS]);
 	else
@@ -154,8 +155,8 @@ static void put_mmio(FILE *out, struct window *window)
 		const struct mmio_page *page = &window->mmio[i];
 
 		fprintf(out, "%s{\"phys\": \"0x%" PRIx64 "\", \"reads\": %" PRIu64
-			", \"writes\": %" PRIu64 "}", i ? ", " : "", page->phys, page->reads,
-			page->writes);
+			", \"writes\": %" PRIu64 "}", i ? ", " : "", page->phys,
+			page->accesses[ACCESS_LOAD], page->accesses[ACCESS_STORE]);
 	}
 	fputs("],\n", out);
 }

@@ -46,7 +46,7 @@ static void *grow(void *array, size_t n, size_t size)
 	return grown;
 }
 
-void window_count_mmio(struct window *window, uint64_t phys, bool store)
+void window_count_mmio(struct window *window, uint64_t phys, unsigned int kind)
 {
 	struct mmio_page *page = window->mmio;
 	struct mmio_page *end = page + window->mmio_n;
@@ -59,10 +59,7 @@ void window_count_mmio(struct window *window, uint64_t phys, bool store)
 		page = &window->mmio[window->mmio_n++];
 		*page = (struct mmio_page){ .phys = phys };
 	}
-	if (store)
-		page->writes++;
-	else
-		page->reads++;
+	page->accesses[kind]++;
 }
 
 void window_count_irq(struct window *window, uint64_t desc)

@@ -10,16 +10,17 @@
 #include "options.h"
 #include "symbols.h"
 
+/* An index, so that counting needs no branch that the host cannot predict. */
+enum { ACCESS_LOAD, ACCESS_STORE, ACCESS_KINDS };
+
 /*
- * Data accesses of one function. loads and stores hold all of them, those of
- * devices included. Aligned to the host's cache line: one is in use at a time.
+ * Data accesses of one function: all of them, and those of devices among them.
+ * Aligned to the host's cache line: one is in use at a time.
  */
 struct accesses {
-	uint64_t loads;
-	uint64_t stores;
+	uint64_t all[ACCESS_KINDS];
+	uint64_t mmio[ACCESS_KINDS];
 	uint64_t misses[CACHE_LEVELS];
-	uint64_t mmio_reads;
-	uint64_t mmio_writes;
 } __attribute__((aligned(64)));
 
 /* Which counter of a function the translated code increments. */
@@ -27,8 +28,7 @@ enum { COUNT_INSNS, COUNT_CALLS, COUNTS };
 
 struct mmio_page {
 	uint64_t phys;
-	uint64_t reads;
-	uint64_t writes;
+	uint64_t accesses[ACCESS_KINDS];
 };
 
 /* @packets[k]: how many polls handed up k packets. */
@@ -67,7 +67,7 @@ int window_init(struct window *window, size_t slots, size_t napi_ranges);
 void window_clear(struct window *window, size_t napi_ranges);
 
 /* Counting ends the process with a message when there is no memory left. */
-void window_count_mmio(struct window *window, uint64_t phys, bool store);
+void window_count_mmio(struct window *window, uint64_t phys, unsigned int kind);
 void window_count_irq(struct window *window, uint64_t desc);
 void window_count_poll(struct napi *napi, uint64_t packets);
 
