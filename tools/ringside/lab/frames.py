@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ringside.errors import CannotMeasure
 
-_HEADER = re.compile(rb"\x01RSF ([a-z0-9.-]+) ([0-9]+) ([0-9a-f]{8})\n")
+_HEADER = re.compile(rb"\x01RSF ([a-z0-9.-]+) ([0-9]{1,9}) ([0-9a-f]{8})\n")
 # A header that is still longer than this without its newline is no header.
 _HEADER_BYTES = 96
 

@@ -26,11 +26,10 @@ class Qmp:
                     raise CannotMeasure("QEMU does not open its QMP socket") from None
                 time.sleep(0.01)
         self._file = self._socket.makefile("rw", encoding="utf-8")
-        self._file.readline()
         self.execute("qmp_capabilities")
 
     def execute(self, command: str, **arguments: Any) -> Any:
-        """Runs a command and gives what it returns; events in between are passed over."""
+        """Runs a command and gives what it returns; greeting and events are passed over."""
         request: dict[str, Any] = {"execute": command}
         if arguments:
             request["arguments"] = arguments
