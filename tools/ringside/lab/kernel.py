@@ -43,12 +43,12 @@ class LabKernel:
             self._add(name, order, [])
         return order
 
-    def _add(self, name: str, order: list[Path], above: list[str]) -> None:
+    def _add(self, name: str, order: list[Path], above: list[Path]) -> None:
         path = self.module_file(name)
-        if path is None or path in order or name in above:
+        if path is None or path in order or path in above:
             return
         for needed in module_depends(module_image(path)):
-            self._add(needed, order, [*above, name])
+            self._add(needed, order, [*above, path])
         order.append(path)
 
 
@@ -75,9 +75,12 @@ def module_image(path: Path) -> bytes:
             raise CannotMeasure(f"damaged kernel module {path.name}: {error}") from error
     if path.suffix in (".zst", ".gz"):
         tool = "zstd" if path.suffix == ".zst" else "gzip"
-        result = subprocess.run(
-            [tool, "-dc"], input=data, check=False, capture_output=True
-        )
+        try:
+            result = subprocess.run(
+                [tool, "-dc"], input=data, check=False, capture_output=True
+            )
+        except FileNotFoundError as error:
+            raise CannotMeasure(f"{tool} is not installed: {path.name} needs it") from error
         if result.returncode:
             raise CannotMeasure(f"damaged kernel module {path.name}")
         return result.stdout
@@ -98,10 +101,10 @@ def _release_of(image: Path) -> str:
     if head[at : at + 4] != magic:
         raise CannotMeasure(f"{image} is not an x86 kernel image")
     offset = int.from_bytes(head[_VERSION_AT : _VERSION_AT + 2], "little") + 0x200
-    words = head[offset : offset + 128].split(b"\0")[0].split()
-    if not words:
+    match = re.match(rb"([0-9A-Za-z.+~_-]+)[ \0]", head[offset : offset + 128])
+    if not match:
         raise CannotMeasure(f"{image} does not say its release")
-    return words[0].decode()
+    return match[1].decode()
 
 
 def _first(paths: list[Path]) -> Path | None:
