@@ -12,7 +12,7 @@ from ringside.errors import CannotMeasure, UsageError
 
 _FOLDER = builds.TREE / "drivers/profiles"
 
-_KEYS: dict[str, tuple[type, bool]] = {
+KEYS: dict[str, tuple[type, bool]] = {
     "summary": (str, True),
     "driver": (str, True),
     "source": (str, True),
@@ -76,11 +76,11 @@ class Profile:
 
 def _check_keys(where: str, table: dict[str, Any]) -> None:
     for key, value in table.items():
-        if key not in _KEYS:
+        if key not in KEYS:
             raise CannotMeasure(f"{where}: unknown key '{key}'")
-        if not isinstance(value, _KEYS[key][0]):
-            raise CannotMeasure(f"{where}: '{key}' is not a {_KEYS[key][0].__name__}")
-    missing = [key for key, (_, needed) in _KEYS.items() if needed and key not in table]
+        if not isinstance(value, KEYS[key][0]):
+            raise CannotMeasure(f"{where}: '{key}' is not a {KEYS[key][0].__name__}")
+    missing = [key for key, (_, needed) in KEYS.items() if needed and key not in table]
     if missing:
         raise CannotMeasure(f"{where}: '{missing[0]}' is missing")
 
