@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """One QEMU process: started, watched, and gone when its block ends."""
 
+import contextlib
 import os
 import re
 import signal
@@ -20,6 +21,8 @@ CANCEL = threading.Event()
 # own processor time, so a busy host is not mistaken for a hanging guest; it is
 # wall time for a QEMU that uses less than this share of a processor.
 WATCHDOG_S = 60.0
+# A guest that panicked ends by itself, once the rest of its message is out.
+PANIC_S = 5.0
 _IDLE_SHARE = 0.02
 _POLL_S = 0.01
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
@@ -120,6 +123,11 @@ class Guest:
         return (int(fields[11]) + int(fields[12])) / _TICKS_PER_S
 
     def _check_panic(self) -> None:
+        if not any(_PANIC.search(line) for line in self.console()):
+            return
+        assert self._process
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(PANIC_S)
         log = self.console()
         for number, line in enumerate(log):
             if panic := _PANIC.search(line):
