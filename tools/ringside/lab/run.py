@@ -63,6 +63,7 @@ class _Tally:
             ["setpriv", "--pdeathsig", "KILL", builds.tally(), *bars],
             stdin=reader,
             stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
@@ -78,11 +79,20 @@ class _Tally:
             else:
                 self._windows.append(json.loads(line))
 
+    def check(self) -> None:
+        """Raises when the counter has given up: QEMU would wait for it for ever."""
+        if self._process.poll():
+            assert self._process.stderr
+            why = self._process.stderr.read().strip() or "ended early"
+            raise CannotMeasure(f"the counter of device accesses: {why}")
+
     def last_window(self) -> dict[str, Any]:
         """Counts of the last window; call it when QEMU has ended."""
         os.close(self._hold)
         self._hold = -1
+        self._process.wait(timeout=30)
         self._thread.join(timeout=30)
+        self.check()
         return self._windows[-1] if self._windows else {"regions": [], "host_ns": 0}
 
     def close(self) -> None:
@@ -92,8 +102,9 @@ class _Tally:
         self._process.kill()
         self._process.wait()
         self._thread.join()
-        assert self._process.stdout
+        assert self._process.stdout and self._process.stderr
         self._process.stdout.close()
+        self._process.stderr.close()
 
 
 def _plugin_argument(snapshot: Snapshot, folder: Path, cache_model: dict[str, str]) -> str:
@@ -110,9 +121,8 @@ def _plugin_argument(snapshot: Snapshot, folder: Path, cache_model: dict[str, st
 def _statistics(text: str) -> dict[str, int]:
     values = {}
     for line in text.splitlines():
-        name, _, value = line.rpartition(" ")
-        if name and value.lstrip("-").isdigit():
-            values[name] = int(value)
+        if match := re.fullmatch(r"(.*\S) (-?[0-9]{1,20})", line):
+            values[match[1]] = int(match[2])
     return values
 
 
@@ -130,7 +140,10 @@ def _window(folder: Path) -> dict[str, Any] | None:
     path = folder / "window.json"
     if not path.exists():
         return None
-    windows = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        windows = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise CannotMeasure(f"the plugin's counts arrived damaged: {error}") from error
     return dict(windows[-1]) if windows else None
 
 
@@ -171,6 +184,7 @@ def execute(
                 arguments += ["-plugin", _plugin_argument(snapshot, folder, cache_model)]
 
             def signs() -> int:
+                tally.check()
                 progress(tally.progress)
                 return tally.progress
 
