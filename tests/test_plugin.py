@@ -69,7 +69,7 @@ EXPECTED = {
     "k_walk": Counts(
         2 * (2 + 4 * 1024 + 1), 2 * 1025, 0, 2 * 1025, 1024, 1024, calls=2
     ),
-    "k_split": Counts(2 + 4 * 10 + 1, 1, 10, 20, 20, 20),
+    "k_split": Counts(2 + 5 * 10 + 1, 11, 10, 20, 20, 20),
     # Each round has a write, a read, and an or that does both.
     "k_mmio": Counts(2 + 8 * 50 + 1, 101, 100, 0, 0, 0, 100, 100),
     # A repetition counts, and once more at the end; a new line is stored to.

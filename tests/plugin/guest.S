@@ -178,11 +178,12 @@ k_walk:
 	jnz 1b
 	ret
 
-/* Each store lies in two lines, none of them seen before. */
+/* Each store lies in two lines, of which the load has just brought in the first. */
 k_split:
 	mov $split_array + 62, %eax
 	mov $10, %ecx
-1:	mov %edx, (%eax)
+1:	mov -62(%eax), %ebx
+	mov %edx, (%eax)
 	add $128, %eax
 	dec %ecx
 	jnz 1b
@@ -216,7 +217,7 @@ k_fault:
 	add %eax, %edx
 	ret
 
-/* The local variable below tells nested traps from the one that is meant. */
+/* Map the page, drop the error code, and try again. */
 k_fault_handler:
 	movl $PTE_PRESENT_RW | PTE_4MIB, page_directory + (UNMAPPED >> 20)
 	add $4, %esp
