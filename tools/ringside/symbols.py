@@ -76,5 +76,10 @@ def module_symbols(name: str, image: bytes, bases: dict[str, int]) -> list[Symbo
 
 
 def table(symbols: list[Symbol]) -> str:
-    """The plugin's symbol file: "ADDRESS MODULE NAME" lines, ascending."""
-    return "".join(f"{s.address:x} {s.module} {s.name}\n" for s in sorted(symbols))
+    """The plugin's symbol file: "ADDRESS MODULE NAME" lines, each address once, ascending.
+
+    Where one range ends and another begins, the one that begins is named.
+    """
+    ordered = sorted(symbols, key=lambda s: (s.address, s.name != "-"))
+    named = {symbol.address: symbol for symbol in ordered}
+    return "".join(f"{s.address:x} {s.module} {s.name}\n" for s in named.values())
