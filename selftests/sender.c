@@ -56,6 +56,7 @@ struct load {
 	size_t size_bytes;
 	uint32_t slots;
 	bool idle;			/* all but the sending: what the rest costs */
+	bool marks;
 	int marks_fd;			/* /dev/port, or -1 */
 	uint32_t *late_ns;		/* per frame: how long after its time it was sent */
 	uint64_t first_ns;
@@ -306,6 +307,13 @@ static int prepare(struct load *load)
 		perror("sender: mlockall");
 		return -1;
 	}
+	if (load->marks) {
+		load->marks_fd = open("/dev/port", O_WRONLY | O_CLOEXEC);
+		if (load->marks_fd < 0) {
+			perror("sender: /dev/port");
+			return -1;
+		}
+	}
 	return 0;
 }
 
@@ -379,7 +387,7 @@ static bool parse(struct load *load, int argc, char **argv)
 		else if (option == 'l')
 			good = parse_number(optarg, 256, 65536, &slots) && slots % 256 == 0;
 		else if (option == 'm')
-			good = (load->marks_fd = open("/dev/port", O_WRONLY | O_CLOEXEC)) >= 0;
+			load->marks = true;
 		else if (option == 'i')
 			load->idle = true;
 		else
