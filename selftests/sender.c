@@ -43,6 +43,7 @@ struct stream {
 	uint64_t sent;
 	uint64_t refused;		/* attempts that the driver or the stack refused */
 	uint64_t delivered;
+	uint64_t warmed_up;		/* frames delivered before the window */
 	uint64_t duplicated;
 	uint64_t corrupted;
 };
@@ -52,6 +53,7 @@ struct load {
 	unsigned int nr_streams;
 	uint64_t rate_pps;
 	uint64_t count;
+	uint64_t warmup;		/* frames before the window, for drivers that adapt */
 	uint64_t settle_ns;
 	size_t size_bytes;
 	uint32_t slots;
@@ -91,10 +93,15 @@ static void take_frame(struct load *load, struct stream *stream, const uint8_t *
 
 	if (check == FRAME_FOREIGN)
 		return;
-	if (check == FRAME_CORRUPTED || sequence >= load->count) {
+	if (check == FRAME_CORRUPTED || sequence >= load->warmup + load->count) {
 		stream->corrupted++;
 		return;
 	}
+	if (sequence < load->warmup) {
+		stream->warmed_up++;
+		return;
+	}
+	sequence -= load->warmup;
 	uint8_t bit = (uint8_t)(1u << (sequence % 8));
 
 	if (stream->seen[sequence / 8] & bit) {
@@ -170,7 +177,6 @@ static bool send_frame(struct load *load, struct stream *stream, uint64_t sequen
 		}
 		drain(load);
 	}
-	stream->sent++;
 	return true;
 }
 
@@ -187,23 +193,48 @@ static bool all_delivered(const struct load *load)
 	return true;
 }
 
-static bool send_all(struct load *load, uint64_t start_ns)
+static bool send_turn(struct load *load, uint64_t sequence)
 {
-	uint64_t sequence;
 	unsigned int i;
 
-	for (sequence = 0; sequence < load->count; sequence++) {
-		uint64_t deadline_ns = start_ns + sequence * NS_PER_S / load->rate_pps;
+	for (i = 0; i < load->nr_streams && !load->idle; i++)
+		if (!send_frame(load, &load->streams[i], sequence))
+			return false;
+	return true;
+}
+
+static bool warm_up(struct load *load)
+{
+	uint64_t start_ns = now_ns();
+	uint64_t sequence;
+
+	for (sequence = 0; sequence < load->warmup; sequence++) {
+		wait_until(load, start_ns + sequence * NS_PER_S / load->rate_pps);
+		if (!send_turn(load, sequence))
+			return false;
+	}
+	wait_until(load, now_ns() + load->settle_ns);
+	return true;
+}
+
+static bool send_all(struct load *load, uint64_t start_ns)
+{
+	uint64_t turn;
+	unsigned int i;
+
+	for (turn = 0; turn < load->count; turn++) {
+		uint64_t deadline_ns = start_ns + turn * NS_PER_S / load->rate_pps;
 		uint64_t now = wait_until(load, deadline_ns);
 
-		load->late_ns[sequence] = (uint32_t)(now - deadline_ns);
-		if (!sequence)
+		load->late_ns[turn] = (uint32_t)(now - deadline_ns);
+		if (!turn)
 			load->first_ns = now;
 		load->last_ns = now;
+		if (!send_turn(load, load->warmup + turn))
+			return false;
 		for (i = 0; i < load->nr_streams && !load->idle; i++)
-			if (!send_frame(load, &load->streams[i], sequence))
-				return false;
-		if (sequence % PROGRESS_FRAMES == PROGRESS_FRAMES - 1)
+			load->streams[i].sent++;
+		if (turn % PROGRESS_FRAMES == PROGRESS_FRAMES - 1)
 			mark_byte(load, MARK_BYTE_PROGRESS);
 	}
 	return true;
@@ -231,7 +262,7 @@ static bool run(struct load *load, struct interrupts *before, struct interrupts 
 	uint64_t start_ns;
 	bool good;
 
-	if (interrupts_read(before))
+	if (!warm_up(load) || interrupts_read(before))
 		return false;
 	mark_byte(load, MARK_BYTE_START);
 	MARK_NOP(MARK_NOP_START);
@@ -273,9 +304,9 @@ static void report(struct load *load, const struct interrupts *before,
 		if (stream->at)
 			ring_read_drops(&stream->ring);
 		printf("stream=%u:sent=%" PRIu64 ":delivered=%" PRIu64 ":duplicated=%" PRIu64
-		       ":corrupted=%" PRIu64 ":stack_drops=%" PRIu64 ":refused=%" PRIu64 "\n",
+		       ":corrupted=%" PRIu64 ":stack_drops=%" PRIu64 ":refused=%" PRIu64 ":warmed_up=%" PRIu64 "\n",
 		       i, stream->sent, stream->delivered, stream->duplicated, stream->corrupted,
-		       stream->ring.stack_drops, stream->refused);
+		       stream->ring.stack_drops, stream->refused, stream->warmed_up);
 	}
 	interrupts_print_delta(before, after, stdout);
 }
@@ -319,9 +350,10 @@ static int prepare(struct load *load)
 
 static const char usage_text[] =
 	"usage: sender --stream FROM,TO-ADDRESS[,AT] [--stream ..] --rate PPS --size BYTES\n"
-	"              --count N [--settle-us US] [--slots N] [--idle] [--marks]\n"
+	"              --count N [--warmup N] [--settle-us US] [--slots N] [--idle] [--marks]\n"
 	"  FROM and AT are interfaces: frames leave at FROM and are checked at AT.\n"
 	"  --size   bytes without FCS, 60 to 1514\n"
+	"  --warmup frames sent before the window and not counted\n"
 	"  --idle   do all but the sending\n"
 	"  --marks  name the window to the vm lab (writes to /dev/port)\n";
 
@@ -363,6 +395,7 @@ static bool parse(struct load *load, int argc, char **argv)
 		{ "count", required_argument, NULL, 'c' },
 		{ "settle-us", required_argument, NULL, 't' },
 		{ "slots", required_argument, NULL, 'l' },
+		{ "warmup", required_argument, NULL, 'w' },
 		{ "idle", no_argument, NULL, 'i' },
 		{ "marks", no_argument, NULL, 'm' },
 		{ }
@@ -382,6 +415,8 @@ static bool parse(struct load *load, int argc, char **argv)
 			good = parse_number(optarg, FRAME_SIZE_MIN, FRAME_SIZE_MAX, &size);
 		else if (option == 'c')
 			good = parse_number(optarg, 1, 1u << 30, &load->count);
+		else if (option == 'w')
+			good = parse_number(optarg, 0, 1u << 20, &load->warmup);
 		else if (option == 't')
 			good = parse_number(optarg, 1, 10000000, &settle_us);
 		else if (option == 'l')

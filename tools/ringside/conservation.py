@@ -126,7 +126,9 @@ def _add_stream(
     # The port's own counter proves the load: frames it passed up, or sent.
     if receiver == PORT:
         ledger.port_counted += at_receiver.get("rx_packets", 0)
-        ledger.port_expected += delivered + stream["corrupted"] + stream["stack_drops"]
+        ledger.port_expected += (
+            delivered + stream["corrupted"] + stream["stack_drops"] + stream["warmed_up"]
+        )
     else:
         ledger.port_counted += at_sender.get("tx_packets", 0)
-        ledger.port_expected += sent
+        ledger.port_expected += sent + stream["warmed_up"]

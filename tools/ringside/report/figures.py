@@ -26,6 +26,9 @@ TOP_FUNCTIONS = 15
 
 NO_FIGURE = "-"
 
+# A rate that is missed by more than rounding of the clock is said.
+_RATE_REACHED = 0.99
+
 
 def visible(text: str) -> str:
     """Return the text with control and other unprintable characters spelled out."""
@@ -44,6 +47,14 @@ def figure_text(name: str, value: float | None) -> str:
     digits = 1 if name == "instructions" else 2
     # Adding 0.0 turns the -0.0 that rounding leaves into 0.0.
     return f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def short_number(value: float) -> str:
+    """Return a number with k or M for thousands and millions."""
+    for unit, factor in (("M", 1e6), ("k", 1e3)):
+        if abs(value) >= factor:
+            return f"{value / factor:.4g}{unit}"
+    return f"{value:.4g}"
 
 
 def count_text(value: int | None) -> str:
@@ -93,6 +104,9 @@ def run_notes(run: Run) -> Iterator[str]:
         yield f"fail: {check['name']}: {check['detail']}"
     if run["status"] == "fail" and not failed:
         yield f"fail: {run['error'] or 'no check says why'}"
+    achieved = run["achieved_rate_pps"]
+    if achieved is not None and achieved < run["rate_pps"] * _RATE_REACHED:
+        yield f"achieved {achieved:.0f} pps of {run['rate_pps']}: the guest is saturated"
     for drop in run["drops"] or ():
         yield f"{drop['count']} dropped at {drop['where']}"
     for name in ("unexplained", "duplicated", "corrupted"):

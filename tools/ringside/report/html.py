@@ -27,26 +27,18 @@ from ringside.report.figures import (
     notes,
     run_notes,
     several,
+    short_number,
     total,
     visible,
 )
 from ringside.report.files import write_whole
-from ringside.report.plots import Bar, Part, Series, bar_plot, line_plot, short_number
+from ringside.report.plots import Bar, Series, bar_plot, line_plot
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
-_GROUP_PARTS = [
-    Part(style, letter, name)
-    for style, (letter, name) in enumerate(zip("DNSMCIO", GROUPS, strict=True))
-]
-_ACCESS_PARTS = [
-    Part(0, "R", "memory reads"),
-    Part(1, "W", "memory writes"),
-    Part(3, "r", "port reads"),
-    Part(5, "w", "port writes"),
-]
+_ACCESS_NAMES = ("memory reads", "memory writes", "port reads", "port writes")
 _READS, _WRITES = ACCESSES[::2], ACCESSES[1::2]
-_ONE_PART = [Part(0, "", "all")]
+_ONE_PART = ("all",)
 _COSTS = {
     "instructions": "Instructions per packet",
     "l1d_misses": "L1d misses per packet",
@@ -57,11 +49,10 @@ _COSTS = {
 
 @dataclass(frozen=True)
 class _Figure:
-    """One plot with its caption and, for stacked bars, what the parts are."""
+    """One plot with its caption."""
 
     caption: str
     svg: Markup
-    legend: Sequence[Part] = ()
 
 
 @dataclass(frozen=True)
@@ -113,7 +104,7 @@ def _environment() -> Environment:
         load=load_text,
         measured=lambda run: _has_any(run["per_packet"]),
         notes=lambda run: list(run_notes(run)),
-        polls=_poll_plot,
+        polls=_polls,
         ranked=by_instructions,
         total=total,
     )
@@ -154,36 +145,39 @@ def _has_any(per_packet: Run) -> bool:
 
 def _loads(runs: Sequence[Run]) -> list[_Load]:
     """Return the plots, apart for every direction and frame size."""
-    loads: dict[tuple[str, int], list[Run]] = {}
+    loads: dict[str, list[Run]] = {}
     for run in runs:
-        loads.setdefault((run["direction"], run["size"]), []).append(run)
-    return [
-        _Load(f"{direction}, {size}-byte frames", _figures(same))
-        for (direction, size), same in loads.items()
-    ]
+        heading = f"{run['direction']}, {run['size']}-byte frames"
+        loads.setdefault(heading, []).append(run)
+    return [_Load(heading, _figures(heading, same)) for heading, same in loads.items()]
 
 
-def _figures(runs: Sequence[Run]) -> list[_Figure]:
-    figures = _over_rate(runs) if several(runs, "rate_pps") else _at_one_rate(runs)
+def _figures(load: str, runs: Sequence[Run]) -> list[_Figure]:
+    over_rate = several(runs, "rate_pps")
+    figures = _over_rate(load, runs) if over_rate else _at_one_rate(load, runs)
     for cost, caption in _COSTS.items():
-        stacks = [Bar(_stack_label(run, runs), _by_group(run, cost)) for run in runs]
+        bars = [Bar(_bar_label(run, over_rate), _by_group(run, cost)) for run in runs]
         digits = 1 if cost == "instructions" else 2
-        figures.append(_stacked(f"{caption}, by group", stacks, _GROUP_PARTS, digits))
+        figures.append(_stacked(load, f"{caption}, by group", (bars, GROUPS), digits))
     # With every figure unknown the notes say why; an empty plot says nothing.
     return [figure for figure in figures if figure is not None]
 
 
-def _over_rate(runs: Sequence[Run]) -> list[_Figure | None]:
+def _over_rate(load: str, runs: Sequence[Run]) -> list[_Figure | None]:
+    plots: dict[str, Callable[[Run], float | None]] = {
+        "Packets per interrupt": _coalescing,
+        "Register reads per packet": lambda run: _sum(run, _READS),
+        "Register writes per packet": lambda run: _sum(run, _WRITES),
+        _COSTS["instructions"]: lambda run: _sum(run, ["instructions"]),
+    }
     return [
-        _lines("Packets per interrupt", runs, _coalescing),
-        _lines("Register reads per packet", runs, lambda run: _sum(run, _READS)),
-        _lines("Register writes per packet", runs, lambda run: _sum(run, _WRITES)),
-        _lines(_COSTS["instructions"], runs, lambda run: _sum(run, ["instructions"])),
+        _lines(load, f"{caption}, over rate", runs, figure)
+        for caption, figure in plots.items()
     ]
 
 
 def _lines(
-    caption: str, runs: Sequence[Run], figure: Callable[[Run], float | None]
+    load: str, caption: str, runs: Sequence[Run], figure: Callable[[Run], float | None]
 ) -> _Figure | None:
     series: dict[str, list[tuple[float, float | None]]] = {}
     for run in sorted(runs, key=lambda run: int(run["rate_pps"])):
@@ -192,38 +186,29 @@ def _lines(
     lines = [Series(label, points) for label, points in series.items()]
     if all(value is None for line in lines for _, value in line.points):
         return None
-    caption = f"{caption}, over rate"
-    svg = line_plot(caption, lines, "offered rate, packets per second")
+    name = f"{caption}: {load}"
+    svg = line_plot(name, lines, "offered rate, packets per second")
     return _Figure(caption, svg)
 
 
-def _at_one_rate(runs: Sequence[Run]) -> list[_Figure | None]:
+def _at_one_rate(load: str, runs: Sequence[Run]) -> list[_Figure | None]:
+    coalescing = [Bar(_nic_label(run), _parts([_coalescing(run)])) for run in runs]
+    accesses = [
+        Bar(_nic_label(run), _parts([run["per_packet"][name] for name in ACCESSES]))
+        for run in runs
+    ]
     return [
-        _stacked(
-            "Packets per interrupt",
-            [Bar(_nic_label(run), _parts([_coalescing(run)])) for run in runs],
-            _ONE_PART,
-            2,
-        ),
-        _stacked(
-            "Register accesses per packet",
-            [
-                Bar(_nic_label(run), _parts([run["per_packet"][n] for n in ACCESSES]))
-                for run in runs
-            ],
-            _ACCESS_PARTS,
-            2,
-        ),
+        _stacked(load, "Packets per interrupt", (coalescing, _ONE_PART), 2),
+        _stacked(load, "Register accesses per packet", (accesses, _ACCESS_NAMES), 2),
     ]
 
 
 def _stacked(
-    caption: str, stacks: Sequence[Bar], kinds: Sequence[Part], digits: int
+    load: str, caption: str, bars: tuple[Sequence[Bar], Sequence[str]], digits: int
 ) -> _Figure | None:
-    if all(stack.parts is None for stack in stacks):
+    if all(bar.parts is None for bar in bars[0]):
         return None
-    legend = kinds if len(kinds) > 1 else ()
-    return _Figure(caption, bar_plot(caption, stacks, kinds, digits), legend)
+    return _Figure(caption, bar_plot(f"{caption}: {load}", *bars, digits))
 
 
 def _parts(values: Sequence[float | None]) -> list[float] | None:
@@ -256,14 +241,11 @@ def _nic_label(run: Run) -> str:
     return visible(f"{run['nic']} ({run['driver']})")
 
 
-def _stack_label(run: Run, runs: Sequence[Run]) -> str:
-    if not several(runs, "rate_pps"):
-        return _nic_label(run)
-    return f"{_nic_label(run)} {short_number(run['rate_pps'])}"
+def _bar_label(run: Run, with_rate: bool) -> str:
+    rate = f" {short_number(run['rate_pps'])}" if with_rate else ""
+    return _nic_label(run) + rate
 
 
-def _poll_plot(run: Run) -> Markup:
-    """Return the histogram of packets per poll."""
-    bins = sorted(run["packets_per_poll"], key=lambda entry: int(entry["packets"]))
-    stacks = [Bar(str(entry["packets"]), [float(entry["polls"])]) for entry in bins]
-    return bar_plot("Polls by packets handled", stacks, _ONE_PART, 0)
+def _polls(run: Run) -> list[Run]:
+    """Return the histogram of packets per poll by packets."""
+    return sorted(run["packets_per_poll"], key=lambda entry: int(entry["packets"]))

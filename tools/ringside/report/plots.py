@@ -1,37 +1,68 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Plots as SVG text that follows the page's colours and reads without them."""
 
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import contextlib
+import io
+import logging
+import os
+import pathlib
+import re
+import tempfile
+import warnings
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
+from xml.etree import ElementTree
 
+import numpy
 from markupsafe import Markup
 
+from ringside.report.figures import short_number
+
+
+@contextlib.contextmanager
+def _scratch_settings() -> Iterator[None]:
+    """Keep matplotlib's list of fonts out of the user's home, which may be lost."""
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ.update(MPLCONFIGDIR=scratch, MPLBACKEND="svg")
+        try:
+            yield
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+# It says so when that list takes long to make.
+logging.getLogger("matplotlib").setLevel(logging.ERROR)
+with _scratch_settings():
+    from matplotlib import style
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch, PathPatch
+    from matplotlib.path import Path
+    from matplotlib.ticker import MaxNLocator
+    from matplotlib.transforms import offset_copy
+
 # In SVG units: so narrow that a plot fills a phone's width and stays legible.
-WIDTH = 400
-_LINE_LEFT, _LINE_RIGHT, _LINE_TOP, _LINE_BOTTOM = 40, 100, 12, 46
-_BAR_LEFT, _BAR_RIGHT, _BAR_TOP, _BAR_BOTTOM = 108, 56, 4, 24
-_ROW, _BAR = 26, 18
-_LABEL_HEIGHT = 14
+_WIDTH, _ROW, _LEGEND_ROW = 400, 26, 18
 _LONGEST_LABEL = 15
-_SMALLEST_LETTERED = 15
-_TICK_DISTANCE = 40
+_MARKERS, _DASHES = "osD^vPX*", ("-", "--", ":", "-.")
+_HATCHES = ("", "///", "++", "\\\\\\", "--", "xxx", "|||")
 
-_Scale = Callable[[float], float]
-_Points = Sequence[tuple[float, float]]
-
-SERIES_STYLES = 8
-_DASHES = ("none", "7 3", "2 3", "9 3 2 3")
-_MARKERS = (
-    "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
-    "M-4-4h8v8h-8z",
-    "M0-5l5 9h-10z",
-    "M0-5l5 5l-5 5l-5-5z",
-    "M0 5l5-9h-10z",
-    "M-5-1.5h3.5v-3.5h3v3.5h3.5v3h-3.5v3.5h-3v-3.5h-3.5z",
-    "M-5 0l2.5-4.5h5l2.5 4.5l-2.5 4.5h-5z",
-    "M-5-3l2-2l3 3l3-3l2 2l-3 3l3 3l-2 2l-3-3l-3 3l-2-2l3-3z",
-)
+# bench.css says what they are. matplotlib, which knows no variables, draws each in
+# a stand-in; what it draws in black is text, which has a colour in bench.css too.
+_COLOURS = "paper soft rule hatch s0 s1 s2 s3 s4 s5 s6 s7 g0 g1 g2 g3 g4 g5 g6".split()
+_DRAWN = {name: f"#0000{place:02x}" for place, name in enumerate(_COLOURS, 1)}
+_STYLE = {
+    "grid.color": _DRAWN["rule"],
+    "lines.markeredgecolor": _DRAWN["paper"],
+    "patch.edgecolor": _DRAWN["hatch"],
+    "patch.force_edgecolor": True,
+    "axes.labelcolor": _DRAWN["soft"],
+    "xtick.labelcolor": _DRAWN["soft"],
+    "ytick.labelcolor": _DRAWN["soft"],
+}
+_STYLE_FILE = str(pathlib.Path(__file__).with_name("templates") / "plots.mplstyle")
 
 
 @dataclass(frozen=True)
@@ -50,257 +81,156 @@ class Bar:
     parts: Sequence[float] | None
 
 
-@dataclass(frozen=True)
-class Part:
-    """One kind of part of all bars of a plot: its style, letter and name."""
-
-    style: int
-    letter: str
-    name: str
-
-
-def short_number(value: float) -> str:
-    """Return a number with k or M for thousands and millions."""
-    for unit, factor in (("M", 1e6), ("k", 1e3)):
-        if abs(value) >= factor:
-            return f"{value / factor:.3g}{unit}"
-    return f"{value:.3g}"
-
-
 def line_plot(name: str, series: Sequence[Series], across_name: str) -> Markup:
-    """Return lines over a logarithmic axis, each labelled at its end."""
-    lines = [
-        (
-            line.label,
-            [(rate, value) for rate, value in line.points if value is not None],
-        )
-        for line in series
-    ]
-    lines = [(label, points) for label, points in lines if points]
-    rates = sorted({rate for _, points in lines for rate, _ in points})
-    ticks = _ticks([value for _, points in lines for _, value in points])
-    bottom = _LINE_TOP + max(220, _LABEL_HEIGHT * len(lines))
-    across = _across_rates(rates)
-    upward = _scale((ticks[0], ticks[-1]), (bottom, _LINE_TOP))
-    drawn = [
-        [(across(rate), upward(value)) for rate, value in points] for _, points in lines
-    ]
-    heights = _spread([places[-1][1] for places in drawn], _LINE_TOP, bottom)
-    parts = [
-        _upward_axis(ticks, [upward(tick) for tick in ticks]),
-        _across_axis(rates, [across(rate) for rate in rates], bottom, across_name),
-    ]
-    for index, line in enumerate(lines):
-        parts.append(_line(index, line, drawn[index]))
-        parts.append(_end_label(index, line[0], drawn[index][-1], heights[index]))
-    return _svg(name, bottom + _LINE_BOTTOM, parts)
+    """Return lines over a logarithmic axis; no two plots of a page share a name."""
+    known = [[v for _, v in line.points if v is not None] for line in series]
+    drawn = [(line, values[-1]) for line, values in zip(series, known) if values]
+    rates = sorted({rate for line, _ in drawn for rate, _ in line.points})
+    height = 58 + max(220, _LEGEND_ROW * len(drawn))
+    with _style(name):
+        axes = _axes(height, 44, 150, 12, 46)
+        for index, (line, _) in enumerate(drawn):
+            axes.plot(
+                *numpy.array(line.points, float).T,
+                label=_cut(line.label),
+                color=_DRAWN[f"s{index % 8}"],
+                linestyle=_DASHES[(index + index // 8) % 4],
+                marker=_MARKERS[index % 8],
+                clip_on=False,
+            )
+        axes.set_xscale("log")
+        axes.minorticks_off()
+        axes.set_xticks(_apart(rates), map(short_number, _apart(rates)))
+        axes.set_xlabel(across_name)
+        ticks = _ticks([value for values in known for value in values])
+        axes.set_yticks(ticks, map(short_number, ticks))
+        axes.set_ylim(ticks[0], ticks[-1])
+        axes.grid(axis="x", visible=False)
+        # Beside the lines' ends and in their order.
+        order = sorted(range(len(drawn)), key=lambda index: -drawn[index][1])
+        handles = [axes.lines[index] for index in order]
+        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.04, 1))
+        return _svg(axes.figure, name)
 
 
 def bar_plot(
-    name: str, stacks: Sequence[Bar], kinds: Sequence[Part], digits: int
+    name: str, bars: Sequence[Bar], kinds: Sequence[str], digits: int
 ) -> Markup:
-    """Return horizontal stacked bars with their sums; an unknown bar says so."""
-    ticks = _ticks([edge for stack in stacks for edge in _reach(stack)])
-    across = _scale((ticks[0], ticks[-1]), (_BAR_LEFT, WIDTH - _BAR_RIGHT))
-    bottom = _BAR_TOP + _ROW * len(stacks)
-    parts = [
-        Markup('<path class="grid" d="M{:.1f} {}V{}"/>{}').format(
-            across(tick),
-            _BAR_TOP,
-            bottom,
-            _text(across(tick), bottom + 17, short_number(tick), "middle"),
-        )
-        for tick in _thinned(ticks, [across(tick) for tick in ticks])
-    ]
-    for index, stack in enumerate(stacks):
-        top = _BAR_TOP + _ROW * index + (_ROW - _BAR) / 2
-        parts.append(_text(_BAR_LEFT - 8, top + 13, _cut(stack.label), "name end"))
-        if stack.parts is None:
-            parts.append(_text(across(0) + 6, top + 13, "not measured"))
-            continue
-        parts.extend(_stack(stack.label, stack.parts, kinds, (across, top, digits)))
-        length = f"{sum(stack.parts) + 0.0:.{digits}f}"
-        parts.append(_text(across(_reach(stack)[1]) + 6, top + 13, length, "name"))
-    return _svg(name, bottom + _BAR_BOTTOM, parts)
+    """Return stacked bars with their sums, an unknown one saying so; name as above."""
+    values = numpy.array([bar.parts or [0.0] * len(kinds) for bar in bars], float)
+    # What is negative is stacked to the left of zero.
+    above, below = values.clip(min=0).cumsum(1), values.clip(max=0).cumsum(1)
+    far = numpy.where(values < 0, below, above)
+    ticks = _ticks([*below[:, -1], *above[:, -1]])
+    names = kinds if len(kinds) > 1 else ()
+    legend = _LEGEND_ROW * -(-len(names) // 2)
+    with _style(name):
+        axes = _axes(30 + _ROW * len(bars) + legend, 108, 60, 4, 26 + legend)
+        axes.set_xlim(ticks[0], ticks[-1])
+        axes.set_xticks(ticks, map(short_number, ticks))
+        axes.set_ylim(len(bars) - 0.5, -0.5)
+        axes.set_yticks([])
+        looks = [
+            {"facecolor": _DRAWN[f"g{kind}"], "hatch": hatch}
+            for kind, hatch in enumerate(_HATCHES)
+        ]
+        for edges, parts, look in zip(far.T, values.T, looks):
+            axes.add_artist(PathPatch(_boxes(edges - parts, edges), **look))
+        _labels(axes, [ticks[0]] * len(bars), -8, [_cut(bar.label) for bar in bars])
+        _labels(axes, above[:, -1], 6, [_sum_text(bar, digits) for bar in bars])
+        handles = [Patch(label=label, **look) for label, look in zip(names, looks)]
+        axes.figure.legend(handles=handles, loc="lower left", ncol=2)
+        return _svg(axes.figure, name)
 
 
-def _reach(stack: Bar) -> tuple[float, float]:
-    """Return where a bar ends below and above zero."""
-    parts = stack.parts or ()
-    return (
-        sum((part for part in parts if part < 0), 0.0),
-        sum((part for part in parts if part > 0), 0.0),
-    )
+def _boxes(left: Any, right: Any) -> Any:
+    """Return one path for all rows: a patch for each takes ten times as long."""
+    row = numpy.arange(len(left))
+    top, bottom = row - 0.35, row + 0.35
+    boxes = numpy.array([[left, top], [right, top], [right, bottom], [left, bottom]])
+    return Path.make_compound_path_from_polys(boxes.transpose(2, 0, 1)[left != right])
 
 
-def _stack(
-    label: str,
-    values: Sequence[float],
-    kinds: Sequence[Part],
-    place: tuple[_Scale, float, int],
-) -> Iterator[Markup]:
-    """Yield the parts of one bar, negative ones to the left of zero."""
-    across, top, digits = place
-    above = below = 0.0
-    for kind, value in zip(kinds, values):
-        if value < 0:
-            left, right = below + value, below
-            below = left
-        else:
-            left, right = above, above + value
-            above = right
-        title = f"{label}, {kind.name}: {value:.{digits}f}"
-        yield _segment(kind, title, (across(left), across(right)), top)
+def _sum_text(bar: Bar, digits: int) -> str:
+    return "not measured" if bar.parts is None else f"{sum(bar.parts) + 0.0:.{digits}f}"
 
 
-def _scale(values: tuple[float, float], places: tuple[float, float]) -> _Scale:
-    """Return the straight line that takes the two values to the two places."""
-    slope = (places[1] - places[0]) / (values[1] - values[0])
-    return lambda value: places[0] + slope * (value - values[0])
+def _labels(
+    axes: Any, places: Sequence[float], away: int, texts: Sequence[str]
+) -> None:
+    """Write a text in every row, so far to the right or left of a place."""
+    beside = offset_copy(axes.transData, axes.figure, away, 0, "points")
+    look = {"transform": beside, "ha": "left" if away > 0 else "right", "va": "center"}
+    for row, (place, text) in enumerate(zip(places, texts)):
+        axes.figure.text(place, row, text, **look)
 
 
-def _across_rates(rates: Sequence[float]) -> _Scale:
-    """Return the place of a rate: equal ratios have equal distances."""
-    first, last = math.log(rates[0]), math.log(rates[-1])
-    # A single rate stands in the middle.
-    ends = (first, last) if last > first else (first - 1, first + 1)
-    straight = _scale(ends, (_LINE_LEFT + 8, WIDTH - _LINE_RIGHT - 8))
-    return lambda rate: straight(math.log(rate))
+def _style(name: str) -> Any:
+    """Return the context to draw in; the name makes the ids in the plot its own."""
+    own = {**_STYLE, "svg.hashsalt": name}
+    return style.context([_STYLE_FILE, own], after_reset=True)
 
 
-def _text(left: float, base: float, text: str, style: str = "") -> Markup:
-    return Markup('<text x="{:.1f}" y="{:.1f}" class="{}">{}</text>').format(
-        left, base, style, text
-    )
+def _axes(height: float, left: float, right: float, top: float, bottom: float) -> Any:
+    """Return the axes of a new figure, with those margins."""
+    figure = Figure(figsize=(_WIDTH / 72, height / 72))
+    edges = left / _WIDTH, 1 - right / _WIDTH, 1 - top / height, bottom / height
+    figure.subplots_adjust(**dict(zip(("left", "right", "top", "bottom"), edges)))
+    return figure.subplots()
 
 
-def _svg(name: str, height: float, parts: Iterable[Markup]) -> Markup:
-    return Markup(
-        '<svg class="plot" viewBox="0 0 {} {:.0f}" role="img" aria-label="{}">'
-        "\n{}\n</svg>"
-    ).format(WIDTH, height, name, Markup("\n").join(parts))
+def _svg(figure: Any, name: str) -> Markup:
+    """Return the figure as an element of the page, with the page's colours."""
+    text = io.StringIO()
+    nothing = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+    with warnings.catch_warnings():
+        # The reader's fonts draw the letters, not this one.
+        warnings.filterwarnings("ignore", "Glyph")
+        figure.savefig(text, format="svg", metadata=nothing)
+    root = ElementTree.fromstring(text.getvalue())
+    for element in root.iter():
+        element.tag = element.tag.rpartition("}")[2]
+        element.attrib = {
+            key.rpartition("}")[2]: re.sub("#0000(..)", _variable, value)
+            for key, value in element.items()
+            # Groups are numbered alike in all figures, and nothing refers to them.
+            if (element.tag, key) != ("g", "id")
+        }
+    # It would hold for the whole page.
+    for defs in root.findall("defs[style]"):
+        root.remove(defs)
+    root.attrib = {
+        "class": "plot",
+        "viewBox": root.attrib["viewBox"],
+        "role": "img",
+        "aria-label": name,
+    }
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
 
 
-def _segment(kind: Part, label: str, edges: Sequence[float], top: float) -> Markup:
-    left, right = edges
-    shape = Markup('x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{}"').format(
-        left, top, max(0.0, right - left), _BAR
-    )
-    letter = Markup("")
-    if right - left >= _SMALLEST_LETTERED:
-        letter = _text((left + right) / 2, top + 13, kind.letter, "letter middle")
-    return Markup(
-        '<g class="g{0}"><title>{1}</title><rect class="fill" {2}/>'
-        '<rect fill="url(#hatch{0})" {2}/>{3}</g>'
-    ).format(kind.style, label, shape, letter)
-
-
-def _line(index: int, line: tuple[str, _Points], places: _Points) -> Markup:
-    label, points = line
-    marks = [
-        Markup(
-            '<path class="mark" d="{}" transform="translate({:.1f} {:.1f})">'
-            "<title>{}</title></path>"
-        ).format(
-            _MARKERS[index % len(_MARKERS)],
-            *place,
-            f"{label}, {rate:.0f} pps: {value:.2f}",
-        )
-        for (rate, value), place in zip(points, places)
-    ]
-    path = "L".join(f"{left:.1f} {height:.1f}" for left, height in places)
-    return Markup(
-        '<g class="s{}"><path class="line" d="M{}" stroke-dasharray="{}"/>{}</g>'
-    ).format(
-        index % SERIES_STYLES,
-        path,
-        _DASHES[index % len(_DASHES)],
-        Markup("").join(marks),
-    )
-
-
-def _end_label(
-    index: int, label: str, end: tuple[float, float], height: float
-) -> Markup:
-    """Return a line's label beside its end, with its marker and a leader."""
-    left = WIDTH - _LINE_RIGHT + 12
-    return Markup(
-        '<path class="lead" d="M{:.1f} {:.1f}L{:.1f} {:.1f}"/><g class="s{}">'
-        '<path class="mark" d="{}" transform="translate({:.1f} {:.1f})"/></g>{}'
-    ).format(
-        *(end[0] + 6, end[1], left - 6, height),
-        *(index % SERIES_STYLES, _MARKERS[index % len(_MARKERS)], left, height),
-        _text(left + 8, height + 4, _cut(label), "name"),
-    )
-
-
-def _upward_axis(ticks: Sequence[float], places: Sequence[float]) -> Markup:
-    return Markup("\n").join(
-        Markup('<path class="grid" d="M{} {:.1f}H{}"/>{}').format(
-            _LINE_LEFT,
-            place,
-            WIDTH - _LINE_RIGHT,
-            _text(_LINE_LEFT - 7, place + 4, short_number(tick), "end"),
-        )
-        for tick, place in zip(ticks, places)
-    )
-
-
-def _across_axis(
-    rates: Sequence[float], places: Sequence[float], bottom: float, name: str
-) -> Markup:
-    place_of = dict(zip(rates, places))
-    ticks = [
-        Markup('<path class="grid" d="M{:.1f} {:.1f}v5"/>{}').format(
-            place_of[rate],
-            bottom,
-            _text(place_of[rate], bottom + 18, short_number(rate), "middle"),
-        )
-        for rate in _thinned(rates, places)
-    ]
-    middle = (_LINE_LEFT + WIDTH - _LINE_RIGHT) / 2
-    ticks.append(_text(middle, bottom + 37, name, "middle"))
-    return Markup("\n").join(ticks)
+def _variable(drawn: re.Match[str]) -> str:
+    return f"var(--{_COLOURS[int(drawn[1], 16) - 1]})"
 
 
 def _ticks(values: Sequence[float]) -> list[float]:
-    """Return up to seven round numbers that span the values and zero."""
+    """Return a few round numbers that span the values and zero."""
     low, high = min([0.0, *values]), max([0.0, *values])
-    span = (high - low) or 1.0
-    power = 10.0 ** math.floor(math.log10(span / 5))
-    step = next(m * power for m in (1, 2, 5, 10) if span / (m * power) <= 5.5)
-    first = math.floor(low / step)
-    last = max(math.ceil(high / step), first + 1)
-    return [count * step for count in range(first, last + 1)]
+    if low == high:
+        high = 1.0
+    ticks = MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(low, high)
+    # Adding 0.0 turns -0.0 into 0.0.
+    return [float(tick) + 0.0 for tick in ticks]
 
 
-def _thinned(values: Sequence[float], places: Sequence[float]) -> list[float]:
-    """Return the values whose labels do not run into the one before."""
-    kept: list[float] = []
-    free = -math.inf
-    for value, place in zip(values, places):
-        if place >= free:
-            kept.append(value)
-            free = place + _TICK_DISTANCE
+def _apart(rates: Sequence[float]) -> list[float]:
+    """Return the rates whose labels do not run into the one before."""
+    kept = [*rates[:1]]
+    for rate in rates:
+        if rate >= kept[-1] * (rates[-1] / rates[0]) ** (1 / 6) and rate > kept[-1]:
+            kept.append(rate)
     return kept
 
 
-def _spread(wanted: Sequence[float], top: float, bottom: float) -> list[float]:
-    """Return places near the wanted ones, a label's height apart."""
-    order = sorted(range(len(wanted)), key=lambda index: wanted[index])
-    places = [0.0] * len(wanted)
-    free = top
-    for index in order:
-        places[index] = max(wanted[index], free)
-        free = places[index] + _LABEL_HEIGHT
-    ceiling = bottom
-    for index in reversed(order):
-        places[index] = min(places[index], ceiling)
-        ceiling = places[index] - _LABEL_HEIGHT
-    return places
-
-
 def _cut(label: str) -> str:
-    if len(label) <= _LONGEST_LABEL:
-        return label
-    return label[: _LONGEST_LABEL - 1] + "…"
+    """Shorten a label in its middle: its end may tell bars of one NIC apart."""
+    return label if len(label) <= _LONGEST_LABEL else f"{label[:8]}…{label[-6:]}"
