@@ -12,6 +12,7 @@ from ringside.errors import CannotMeasure, UsageError
 
 _FOLDER = builds.TREE / "drivers/profiles"
 
+# Keys of a profile and of the tables in it: type, and whether they must be there.
 KEYS: dict[str, tuple[type, bool]] = {
     "summary": (str, True),
     "driver": (str, True),
@@ -25,6 +26,20 @@ KEYS: dict[str, tuple[type, bool]] = {
     "vary": (list, False),
     "quirk": (dict, False),
 }
+_TABLE_KEYS: dict[str, dict[str, tuple[type, bool]]] = {
+    "qemu": {"device": (str, True), "properties": (dict, False)},
+    "bar": {"index": (int, True), "space": (str, True), "alias_of": (int, False)},
+    "quirk": {"module": (str, True), "parameters": (str, True), "why": (str, True)},
+    "vary": {"parameter": (str, True), "values": (list, True), "why": (str, True)},
+}
+_KINDS = {
+    str: "a text",
+    int: "a number",
+    bool: "true or false",
+    list: "a list",
+    dict: "a table",
+}
+_BARS = 6
 
 
 @dataclass(frozen=True)
@@ -74,29 +89,102 @@ class Profile:
     vary: tuple[Vary, ...] = ()
 
 
-def _check_keys(where: str, table: dict[str, Any]) -> None:
+class _Wrong(Exception):
+    """What is wrong with a profile, by key."""
+
+
+def _is_a(kind: type, value: object) -> bool:
+    return isinstance(value, kind) and isinstance(value, bool) == (kind is bool)
+
+
+def _check_keys(
+    prefix: str, table: dict[str, Any], keys: dict[str, tuple[type, bool]]
+) -> None:
     for key, value in table.items():
-        if key not in KEYS:
-            raise CannotMeasure(f"{where}: unknown key '{key}'")
-        if not isinstance(value, KEYS[key][0]):
-            raise CannotMeasure(f"{where}: '{key}' is not a {KEYS[key][0].__name__}")
-    missing = [key for key, (_, needed) in KEYS.items() if needed and key not in table]
-    if missing:
-        raise CannotMeasure(f"{where}: '{missing[0]}' is missing")
+        if key not in keys:
+            raise _Wrong(f"unknown key {prefix + key!r}")
+        if not _is_a(keys[key][0], value):
+            raise _Wrong(f"'{prefix}{key}' is not {_KINDS[keys[key][0]]}")
+    for key, (_, needed) in keys.items():
+        if needed and key not in table:
+            raise _Wrong(f"'{prefix}{key}' is missing")
 
 
-def _as_text(value: object) -> str:
-    """A QEMU property or a module parameter as its text."""
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    return str(value)
+def _check_table(name: str, table: Any) -> None:
+    """A table of the profile, or one of a list of tables."""
+    if not isinstance(table, dict):
+        raise _Wrong(f"'{name}' is not a table")
+    _check_keys(f"{name}.", table, _TABLE_KEYS[name])
 
 
-def _bar(where: str, table: dict[str, Any]) -> Bar:
-    bar = Bar(**table) if set(table) <= {"index", "space", "alias_of"} else None
-    if bar is None or bar.space not in ("mmio", "port"):
-        raise CannotMeasure(f"{where}: a bar has index, space (mmio or port), alias_of")
-    return bar
+def _check_items(name: str, items: list[Any], kinds: tuple[type, ...]) -> None:
+    for item in items:
+        if not any(_is_a(kind, item) for kind in kinds):
+            raise _Wrong(f"'{name}' holds {item!r}")
+
+
+def _texts(name: str, table: dict[str, Any]) -> dict[str, str]:
+    """QEMU's properties or a module's parameters, as texts."""
+    for key, value in table.items():
+        _check_items(f"{name}.{key}", [value], (str, int, bool))
+    words = {True: "on", False: "off"}
+    return {
+        key: words[value] if isinstance(value, bool) else str(value)
+        for key, value in table.items()
+    }
+
+
+def _bars(tables: list[Any]) -> tuple[Bar, ...]:
+    for table in tables:
+        _check_table("bar", table)
+    bars = tuple(Bar(**table) for table in tables)
+    indexes = [bar.index for bar in bars]
+    for bar in bars:
+        if bar.space not in ("mmio", "port"):
+            raise _Wrong(f"'bar.space' is {bar.space!r} and not mmio or port")
+        if bar.index not in range(_BARS) or indexes.count(bar.index) > 1:
+            raise _Wrong(f"'bar.index' {bar.index} is not from 0 to 5, or there twice")
+        if bar.alias_of is not None and bar.alias_of not in indexes:
+            raise _Wrong(f"'bar.alias_of' {bar.alias_of} is no bar of this profile")
+    return bars
+
+
+def _vary(tables: list[Any]) -> tuple[Vary, ...]:
+    for table in tables:
+        _check_table("vary", table)
+        _check_items("vary.values", table["values"], (int, str))
+    return tuple(Vary(**table) for table in tables)
+
+
+def _quirk(table: dict[str, Any]) -> Quirk:
+    _check_table("quirk", table)
+    return Quirk(**table)
+
+
+def _profile(name: str, hash_: str, table: dict[str, Any]) -> Profile:
+    _check_keys("", table, KEYS)
+    qemu = table["qemu"]
+    _check_table("qemu", qemu)
+    _check_items("dependencies", table.get("dependencies", []), (str,))
+    for pci_id in table["pci"]:
+        if not re.fullmatch("[0-9a-f]{4}:[0-9a-f]{4}", str(pci_id)):
+            raise _Wrong(f"'pci' holds {pci_id!r}, which is not like 10ec:8139")
+    return Profile(
+        name=name,
+        summary=table["summary"],
+        driver=table["driver"],
+        source=table["source"],
+        device=qemu["device"],
+        pci_ids=tuple(table["pci"]),
+        hash=hash_,
+        dependencies=tuple(table.get("dependencies", [])),
+        parameters=_texts("parameters", table.get("parameters", {})),
+        napi=table.get("napi", True),
+        properties=_texts("qemu.properties", qemu.get("properties", {})),
+        bars=_bars(table.get("bar", [])),
+        quirk=_quirk(table["quirk"]) if "quirk" in table else None,
+        vary=_vary(table.get("vary", [])),
+    )
 
 
 def parse(path: Path) -> Profile:
@@ -104,37 +192,11 @@ def parse(path: Path) -> Profile:
     where = f"drivers/profiles/{path.name}"
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return _profile(path.stem, cache.file_hash(path), table)
+    except OSError as error:
+        raise CannotMeasure(f"{where}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, _Wrong) as error:
         raise CannotMeasure(f"{where}: {error}") from error
-    _check_keys(where, table)
-    qemu = table["qemu"]
-    if not isinstance(qemu.get("device"), str):
-        raise CannotMeasure(f"{where}: 'qemu.device' is missing")
-    try:
-        bars = tuple(_bar(where, bar) for bar in table.get("bar", []))
-        quirk = Quirk(**table["quirk"]) if "quirk" in table else None
-        vary = tuple(Vary(**entry) for entry in table.get("vary", []))
-    except TypeError as error:
-        raise CannotMeasure(f"{where}: {error}") from error
-    for pci_id in table["pci"]:
-        if not re.fullmatch("[0-9a-f]{4}:[0-9a-f]{4}", str(pci_id)):
-            raise CannotMeasure(f"{where}: PCI id '{pci_id}' is not like 10ec:8139")
-    return Profile(
-        name=path.stem,
-        summary=table["summary"],
-        driver=table["driver"],
-        source=table["source"],
-        device=qemu["device"],
-        pci_ids=tuple(table["pci"]),
-        hash=cache.file_hash(path),
-        dependencies=tuple(table.get("dependencies", [])),
-        parameters={k: str(v) for k, v in table.get("parameters", {}).items()},
-        napi=table.get("napi", True),
-        properties={k: _as_text(v) for k, v in qemu.get("properties", {}).items()},
-        bars=bars,
-        quirk=quirk,
-        vary=vary,
-    )
 
 
 def all_profiles(folder: Path = _FOLDER) -> list[Profile]:
@@ -151,8 +213,7 @@ def choose(names: str) -> list[Profile]:
     for name in names.split(","):
         if name not in known:
             raise UsageError(
-                f"unknown NIC '{name}': ./ringside nics lists"
-                f" {', '.join(known)}"
+                f"unknown NIC '{name}': ./ringside nics lists" f" {', '.join(known)}"
             )
         if known[name] not in chosen:
             chosen.append(known[name])

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * agent: the lab's program in the guest. It brings up the ports, describes
- * them, waits for the one command of this run, runs it and sends what it said.
+ * them and pauses the guest, which is then kept. A run goes on from there: the
+ * agent reads the one command, runs it and sends what it said.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -362,8 +363,9 @@ int main(int argc, char **argv)
 		describe_symbols();
 	send_kernel_log("boot-log");
 	channel_printf("ready", "%s", "");
-	while (!channel_command(command))
-		usleep(1000);
+	channel_pause();
+	if (!channel_command(command))
+		give_up("got no command", port.name);
 	run_command(command, &generator, &port);
 	for (;;)
 		pause();

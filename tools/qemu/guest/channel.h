@@ -12,6 +12,12 @@
 int channel_open(void);
 
 /*
+ * Stops the guest at this very instruction, until the host lets it go on: a
+ * stop from outside would come at another instant each time.
+ */
+void channel_pause(void);
+
+/*
  * Copies the lab's command into @command. False while there is none, that is
  * while the guest runs to make a snapshot. The command is a fw_cfg file: it is
  * read by port accesses, without an interrupt that could come at another time

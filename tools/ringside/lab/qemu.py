@@ -113,6 +113,7 @@ def machine(profile: Profile, image: Path, initrd: Path) -> list[str]:
         *("-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
         *("-accel", f"tcg,thread=single,tb-size={TRANSLATION_MIB}"),
         *("-icount", "shift=0,sleep=off", "-seed", "1"),
+        *("-device", "pvpanic", "-action", "panic=pause"),
         *("-rtc", "base=2026-01-01T00:00:00,clock=vm"),
         *("-kernel", str(image), "-initrd", str(initrd), "-append", kernel_arguments),
         *("-netdev", "hubport,hubid=0,id=net0", "-netdev", "hubport,hubid=0,id=net1"),

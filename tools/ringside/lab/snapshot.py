@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import subprocess
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ _TAG = "ready"
 _DISK_BYTES = "64M"
 # About 85 MB each; those of other kernels, QEMUs and older sources go first.
 _KEPT = 40
+_PAUSE_S = 60.0
 _IORESOURCE_IO = 0x100
 _IORESOURCE_MEM = 0x200
 
@@ -189,8 +191,13 @@ def _make(kernel: LabKernel, profile: Profile, folder: Path) -> None:
 
 
 def _save(folder: Path) -> None:
+    """Keeps the guest, which has paused itself at an instruction of its own choice."""
     monitor = Qmp(folder / "qmp")
-    monitor.execute("stop")
+    deadline = time.monotonic() + _PAUSE_S
+    while monitor.execute("query-status")["running"]:
+        if time.monotonic() > deadline:
+            raise CannotMeasure("the guest does not pause to be kept")
+        time.sleep(0.01)
     trouble = monitor.monitor(f"savevm {_TAG}").strip()
     if trouble or _TAG not in monitor.monitor("info snapshots"):
         raise CannotMeasure(f"cannot keep the guest: {trouble or 'QEMU kept nothing'}")

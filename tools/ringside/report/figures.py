@@ -106,7 +106,8 @@ def run_notes(run: Run) -> Iterator[str]:
         yield f"fail: {run['error'] or 'no check says why'}"
     achieved = run["achieved_rate_pps"]
     if achieved is not None and achieved < run["rate_pps"] * _RATE_REACHED:
-        yield f"achieved {achieved:.0f} pps of {run['rate_pps']}: the guest is saturated"
+        rates = f"{achieved:.0f} pps of {run['rate_pps']}"
+        yield f"achieved {rates}: the guest is saturated"
     for drop in run["drops"] or ():
         yield f"{drop['count']} dropped at {drop['where']}"
     for name in ("unexplained", "duplicated", "corrupted"):

@@ -25,7 +25,7 @@ def _scratch_settings() -> Iterator[None]:
     """Keep matplotlib's list of fonts out of the user's home, which may be lost."""
     before = dict(os.environ)
     with tempfile.TemporaryDirectory() as scratch:
-        os.environ.update(MPLCONFIGDIR=scratch, MPLBACKEND="svg")
+        os.environ["MPLCONFIGDIR"], os.environ["MPLBACKEND"] = scratch, "svg"
         try:
             yield
         finally:
@@ -38,7 +38,7 @@ logging.getLogger("matplotlib").setLevel(logging.ERROR)
 with _scratch_settings():
     from matplotlib import style
     from matplotlib.figure import Figure
-    from matplotlib.patches import Patch, PathPatch
+    from matplotlib.patches import PathPatch
     from matplotlib.path import Path
     from matplotlib.ticker import MaxNLocator
     from matplotlib.transforms import offset_copy
@@ -57,7 +57,6 @@ _STYLE = {
     "grid.color": _DRAWN["rule"],
     "lines.markeredgecolor": _DRAWN["paper"],
     "patch.edgecolor": _DRAWN["hatch"],
-    "patch.force_edgecolor": True,
     "axes.labelcolor": _DRAWN["soft"],
     "xtick.labelcolor": _DRAWN["soft"],
     "ytick.labelcolor": _DRAWN["soft"],
@@ -100,10 +99,11 @@ def line_plot(name: str, series: Sequence[Series], across_name: str) -> Markup:
             )
         axes.set_xscale("log")
         axes.minorticks_off()
-        axes.set_xticks(_apart(rates), map(short_number, _apart(rates)))
+        rates = _apart(rates)
+        axes.set_xticks(rates, [short_number(rate) for rate in rates])
         axes.set_xlabel(across_name)
         ticks = _ticks([value for values in known for value in values])
-        axes.set_yticks(ticks, map(short_number, ticks))
+        axes.set_yticks(ticks, [short_number(tick) for tick in ticks])
         axes.set_ylim(ticks[0], ticks[-1])
         axes.grid(axis="x", visible=False)
         # Beside the lines' ends and in their order.
@@ -120,26 +120,30 @@ def bar_plot(
     values = numpy.array([bar.parts or [0.0] * len(kinds) for bar in bars], float)
     # What is negative is stacked to the left of zero.
     above, below = values.clip(min=0).cumsum(1), values.clip(max=0).cumsum(1)
-    far = numpy.where(values < 0, below, above)
+    ends = numpy.where(values < 0, below, above)
     ticks = _ticks([*below[:, -1], *above[:, -1]])
-    names = kinds if len(kinds) > 1 else ()
-    legend = _LEGEND_ROW * -(-len(names) // 2)
+    legend = _LEGEND_ROW * (len(kinds) + 1) // 2 if len(kinds) > 1 else 0
     with _style(name):
         axes = _axes(30 + _ROW * len(bars) + legend, 108, 60, 4, 26 + legend)
         axes.set_xlim(ticks[0], ticks[-1])
-        axes.set_xticks(ticks, map(short_number, ticks))
+        axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
         axes.set_ylim(len(bars) - 0.5, -0.5)
         axes.set_yticks([])
-        looks = [
-            {"facecolor": _DRAWN[f"g{kind}"], "hatch": hatch}
-            for kind, hatch in enumerate(_HATCHES)
+        patches = [
+            PathPatch(
+                _boxes(ends[:, index] - values[:, index], ends[:, index]),
+                facecolor=_DRAWN[f"g{index}"],
+                hatch=_HATCHES[index],
+                label=kind,
+            )
+            for index, kind in enumerate(kinds)
         ]
-        for edges, parts, look in zip(far.T, values.T, looks):
-            axes.add_artist(PathPatch(_boxes(edges - parts, edges), **look))
+        for patch in patches:
+            axes.add_artist(patch)
         _labels(axes, [ticks[0]] * len(bars), -8, [_cut(bar.label) for bar in bars])
         _labels(axes, above[:, -1], 6, [_sum_text(bar, digits) for bar in bars])
-        handles = [Patch(label=label, **look) for label, look in zip(names, looks)]
-        axes.figure.legend(handles=handles, loc="lower left", ncol=2)
+        if legend:
+            axes.figure.legend(handles=patches, loc="lower left", ncol=2)
         return _svg(axes.figure, name)
 
 
@@ -174,9 +178,9 @@ def _style(name: str) -> Any:
 def _axes(height: float, left: float, right: float, top: float, bottom: float) -> Any:
     """Return the axes of a new figure, with those margins."""
     figure = Figure(figsize=(_WIDTH / 72, height / 72))
-    edges = left / _WIDTH, 1 - right / _WIDTH, 1 - top / height, bottom / height
-    figure.subplots_adjust(**dict(zip(("left", "right", "top", "bottom"), edges)))
-    return figure.subplots()
+    width, tall = _WIDTH - left - right, height - top - bottom
+    place = (left / _WIDTH, bottom / height, width / _WIDTH, tall / height)
+    return figure.add_axes(place)
 
 
 def _svg(figure: Any, name: str) -> Markup:
