@@ -148,15 +148,18 @@ def test_a_clean_boot_is_kept(tmp_path: Path) -> None:
 
 
 class Monitor:
-    """Stands for the connection to QEMU: answers of the human monitor by command."""
+    """Stands for QEMU: answers of the human monitor, and how often it still runs."""
 
-    def __init__(self, answers: dict[str, str]) -> None:
+    def __init__(self, answers: dict[str, str], running: int) -> None:
         self.answers = answers
+        self.running = running
         self.done: list[str] = []
 
-    def execute(self, command: str) -> None:
-        """Notes the command."""
+    def execute(self, command: str) -> dict[str, bool]:
+        """Notes the command; each look at the guest is a step to its pause."""
         self.done.append(command)
+        self.running -= command == "query-status"
+        return {"running": self.running >= 0}
 
     def monitor(self, line: str) -> str:
         """The answer to that line."""
@@ -171,20 +174,36 @@ class Monitor:
 LISTED = "ID  TAG    VM SIZE  DATE  VM CLOCK\n--  ready  80 MiB   2026  00:00:05\n"
 
 
-def saving(monkeypatch: pytest.MonkeyPatch, savevm: str, listed: str) -> Monitor:
+def saving(
+    monkeypatch: pytest.MonkeyPatch, savevm: str, listed: str, running: int = 0
+) -> Monitor:
     """A QEMU that answers so when it is to keep a guest."""
-    monitor = Monitor({"savevm ready": savevm, "info snapshots": listed})
+    answers = {"savevm ready": savevm, "info snapshots": listed}
+    monitor = Monitor(answers, running)
     monkeypatch.setattr(snapshot, "Qmp", lambda path: monitor)
     return monitor
 
 
-def test_a_guest_is_stopped_before_it_is_kept(
+def test_a_guest_is_kept_only_once_it_has_paused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """And QEMU is asked to end, which closes the disk in order."""
-    monitor = saving(monkeypatch, "", LISTED)
+    """By itself; then QEMU is asked to end, which closes the disk in order."""
+    monitor = saving(monkeypatch, "", LISTED, running=2)
     snapshot._save(tmp_path)
-    assert monitor.done == ["stop", "savevm ready", "info snapshots", "quit", "close"]
+    asked = ["query-status"] * 3
+    kept = ["savevm ready", "info snapshots", "quit", "close"]
+    assert monitor.done == asked + kept
+
+
+def test_a_guest_that_never_pauses_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After the time allowed, and it is not kept."""
+    monkeypatch.setattr(snapshot, "_PAUSE_S", 0.05)
+    monitor = saving(monkeypatch, "", LISTED, running=10**9)
+    with pytest.raises(CannotMeasure, match="does not pause to be kept"):
+        snapshot._save(tmp_path)
+    assert set(monitor.done) == {"query-status"}
 
 
 @pytest.mark.parametrize(
