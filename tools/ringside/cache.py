@@ -60,6 +60,9 @@ def once(kind: str, key: str, make: Callable[[Path], None]) -> Path:
     with told_when_full(), lock(root() / kind / f"{key}.lock"):
         if folder.is_dir():
             return folder
+        for stale in (root() / kind).glob(f".{key}.*"):
+            # The lock is ours, so whoever made this was killed.
+            shutil.rmtree(stale, ignore_errors=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=root() / kind))
         try:
             make(scratch)
@@ -99,7 +102,7 @@ def told_when_full() -> Iterator[None]:
                 f"no space left on the disk of {where}: free some, or set"
                 " RINGSIDE_CACHE and TMPDIR to a disk with room"
             ) from error
-        if error.errno in (errno.EACCES, errno.EROFS):
+        if error.errno in (errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EEXIST):
             raise CannotMeasure(
                 f"cannot write {error.filename}: {error.strerror}; set"
                 " RINGSIDE_CACHE to a folder that you may write"
