@@ -28,9 +28,11 @@ def compiler_version() -> str:
 
 def run_compiler(command: Sequence[str | Path]) -> None:
     """Runs a build command; its first error line goes into the message."""
-    result = subprocess.run(
-        [str(word) for word in command], check=False, capture_output=True, text=True
-    )
+    words = [str(word) for word in command]
+    try:
+        result = subprocess.run(words, check=False, capture_output=True, text=True)
+    except FileNotFoundError as error:
+        raise CannotMeasure(f"{words[0]} is not installed: run make setup") from error
     if result.returncode:
         lines = [line for line in result.stderr.splitlines() if "error" in line]
         why = (lines or result.stderr.splitlines() or ["no message"])[0]
@@ -38,7 +40,8 @@ def run_compiler(command: Sequence[str | Path]) -> None:
 
 
 def _source_key(sources: Sequence[Path], flags: Sequence[str]) -> str:
-    folders = sorted({source.parent for source in sources})
+    # Headers that programs of several folders share lie with the selftests.
+    folders = sorted({TREE / "selftests/lib", *[source.parent for source in sources]})
     headers = [path for folder in folders for path in sorted(folder.rglob("*.h"))]
     parts = [compiler_version(), *flags]
     for path in [*sources, *headers]:
