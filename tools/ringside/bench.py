@@ -10,7 +10,7 @@ from typing import Any
 from ringside import cache, conservation, counts
 from ringside.counts import GENERATOR, PORT, Counts
 from ringside.errors import CannotMeasure, UsageError
-from ringside.lab import image, run, snapshot
+from ringside.lab import run, snapshot
 from ringside.lab.guest import GuestDied
 from ringside.lab.kernel import LabKernel
 from ringside.lab.run import Outcome
@@ -221,6 +221,7 @@ def _module_names(kernel: LabKernel, profile: Profile) -> frozenset[str]:
 
 def _identity(task: Task, kernel: LabKernel, snapshot_key: str) -> dict[str, Any]:
     load = task.load
+    module = kernel.module_file(task.profile.driver)
     return {
         "nic": task.profile.name,
         "driver": task.profile.driver,
@@ -228,7 +229,7 @@ def _identity(task: Task, kernel: LabKernel, snapshot_key: str) -> dict[str, Any
         "rate_pps": load.rate_pps,
         "size": load.size,
         "count": load.count,
-        "driver_sha256": cache.file_hash(image.driver_file(kernel, task.profile)),
+        "driver_sha256": cache.file_hash(module) if module else None,
         "profile_sha256": task.profile.hash,
         "snapshot": snapshot_key,
         "repeats": task.repeats,
@@ -322,6 +323,7 @@ def unmeasured(
         *("achieved_rate_pps", "jitter_ns", "window_ns", "packets_per_irq"),
     )
     identity = _identity(task, kernel, "none")
+    unknown = [key for key, value in identity.items() if value is None]
     return {
         **identity,
         **dict.fromkeys(gaps),
@@ -330,7 +332,7 @@ def unmeasured(
         "drops": [],
         "per_packet": dict(nothing),
         "generator_per_packet": dict(nothing),
-        "reasons": dict.fromkeys((*gaps, *nothing), reason),
+        "reasons": dict.fromkeys((*gaps, *nothing, *unknown), reason),
         "packets_per_poll": [],
         "regions": [],
         "groups": [],
@@ -340,10 +342,10 @@ def unmeasured(
     }
 
 
-def _blames_driver(profile: Profile, log: list[str]) -> bool:
-    """Whether the trace of a dead guest goes through the driver under test."""
-    module = re.escape(profile.driver).replace(r"\-", "[-_]").replace("_", "[-_]")
-    return any(re.search(rf"\[{module}\]", line) for line in log)
+def _blames_driver(modules: frozenset[str], log: list[str]) -> bool:
+    """Whether the trace of a dead guest goes through the driver or its helpers."""
+    found = {name for line in log for name in re.findall(r"\+0x\S+ \[(\w+)", line)}
+    return not modules.isdisjoint(found)
 
 
 def measure(kernel: LabKernel, task: Task, progress: Progress) -> dict[str, Any]:
@@ -360,7 +362,7 @@ def measure(kernel: LabKernel, task: Task, progress: Progress) -> dict[str, Any]
             trios.append(_execute(kept, task, told))
         return _entry(kernel, task, kept, trios)
     except GuestDied as died:
-        blamed = _blames_driver(task.profile, died.log)
+        blamed = _blames_driver(_module_names(kernel, task.profile), died.log)
         return unmeasured(kernel, task, died, "fail" if blamed else "error")
     except CannotMeasure as error:
         return unmeasured(kernel, task, error)

@@ -181,7 +181,7 @@ def _function_columns(run: Run) -> list[_Column]:
 
 def _poll_columns(run: Run) -> list[_Column]:
     bins = sorted(run["packets_per_poll"], key=lambda entry: int(entry["packets"]))
-    highest = max(entry["polls"] for entry in bins) or 1
+    highest = max(1, *[entry["polls"] for entry in bins])
     bars = [
         # A bin that is not empty has at least one mark.
         "#" * -(-entry["polls"] * _HISTOGRAM_WIDTH // highest)
