@@ -25,7 +25,7 @@ _PATTERNS = [
     ),
     (
         "copy",
-        r"_?_?memcpy|_?_?memmove|memset|rep_movs|rep_stos|copy_|_copy_|__copy_|"
+        r"_?_?memcpy|_?_?memmove|_?_?memset|rep_movs|rep_stos|copy_|_copy_|__copy_|"
         r"skb_copy_|csum_|clear_page|__check_object_size|__check_heap_object|"
         r"check_heap_object|check_stack_object|__virt_addr_valid|is_vmalloc_addr",
     ),
@@ -39,10 +39,13 @@ _PATTERNS = [
         r"__kfree_skb|consume_skb|napi_consume|kfree_skb|sk_skb_reason|"
         r"skb_release_data|__finalize_skb|kmalloc_reserve|get_partial|put_cpu_partial|"
         r"new_slab|allocate_slab|shuffle_freelist|setup_object|init_on|"
-        r"napi_skb_cache|napi_alloc|netdev_alloc|_*mod_(zone|node|memcg|lruvec)|"
+        r"napi_skb_cache|_*napi_alloc|_*netdev_alloc|skb_page_frag|"
+        r"_*mod_(zone|node|memcg|lruvec)|"
         r"__rmqueue|__put_page|_*put_page|page_address|memcg_|mem_cgroup|obj_cgroup|"
-        r"refill_obj|drain_obj|free_pcp|__free_one|zone_watermark|should_fail_alloc|"
-        r"__fragment_alloc|get_random_u|next_freelist|___?cache_|_*folio_",
+        r"refill_obj|drain_obj|free_pcp|__free_one|_*zone_watermark|should_fail_alloc|"
+        r"__fragment_alloc|get_random_u|next_freelist|___?cache_|_*folio_|"
+        r"build_detached_freelist|free_tail_page|prep_compound|get_pfnblock|"
+        r"cond_accept_memory|policy_node",
     ),
     (
         "interrupt entry",
@@ -53,7 +56,8 @@ _PATTERNS = [
         r"add_interrupt_randomness|fast_mix|sync_regs|native_apic|lapic|"
         r"restore_regs|common_interrupt_return|swapgs|rcu_irq|ct_irq|rcu_nmi|"
         r"idle_cpu|enter_from_user|irqtime|__raise_softirq|msi_|pci_msi|"
-        r"x2apic|handle_edge|native_eoi|ksoftirqd|wakeup_softirqd|__flush_smp",
+        r"x2apic|handle_edge|native_eoi|ksoftirqd|wakeup_softirqd|__flush_smp|"
+        r"native_irq_return|early_xen_iret|mix_interrupt_randomness",
     ),
     (
         "net core",
@@ -65,7 +69,8 @@ _PATTERNS = [
         r"ptype_|deliver_|passthru|__?local_bh|harmonize|dev_kfree|ktime_get|"
         r"__?qdisc|pfifo|xdp_|page_to_skb|passthru_features|linkwatch|mii_|"
         r"phy_|ethtool|rtnl|security_socket|security_sock|aa_sk|aa_label|apparmor_sock|"
-        r"tomoyo_socket|import_ubuf|__rcv|busy_poll|tcp_|udp_|raw_",
+        r"tomoyo_socket|import_ubuf|__rcv|busy_poll|tcp_|udp_|"
+        r"raw_(rcv|send|recv|local|v4|v6)",
     ),
 ]
 
