@@ -94,6 +94,8 @@ static bool parse_access(const char *line, struct access *access)
 	access->value = strtoull(value + 9, NULL, 16);
 	name += 7;
 	length = strcspn(name, "'\n");
+	if (name[length] != '\'')
+		return false;
 	if (length >= sizeof(access->name))
 		length = sizeof(access->name) - 1;
 	memcpy(access->name, name, length);
@@ -113,7 +115,7 @@ static const struct bar *bar_of(uint64_t address)
 	return NULL;
 }
 
-static void count(const struct access *access)
+static void count_access(const struct access *access)
 {
 	const struct bar *bar = bar_of(access->address);
 	struct region *region = NULL;
@@ -190,7 +192,8 @@ int main(int argc, char **argv)
 {
 	struct access access;
 	bool open = false;
-	char line[512];
+	char *line = NULL;
+	size_t room = 0;
 	int i;
 
 	for (i = 1; i < argc; i++) {
@@ -199,13 +202,14 @@ int main(int argc, char **argv)
 			return 2;
 		}
 	}
-	while (fgets(line, sizeof(line), stdin)) {
+	while (getline(&line, &room, stdin) >= 0) {
 		if (!parse_access(line, &access))
 			continue;
 		if (access.is_write && access.address == MARK_PORT)
 			open = mark(access.value, open);
 		else if (open)
-			count(&access);
+			count_access(&access);
 	}
+	free(line);
 	return EXIT_SUCCESS;
 }
