@@ -91,7 +91,7 @@ def line_plot(name: str, series: Sequence[Series], across_name: str) -> Markup:
         for index, (line, _) in enumerate(drawn):
             axes.plot(
                 *numpy.array(line.points, float).T,
-                label=_cut(line.label),
+                label=index,
                 color=_DRAWN[f"s{index % 8}"],
                 linestyle=_DASHES[(index + index // 8) % 4],
                 marker=_MARKERS[index % 8],
@@ -109,7 +109,12 @@ def line_plot(name: str, series: Sequence[Series], across_name: str) -> Markup:
         # Beside the lines' ends and in their order.
         order = sorted(range(len(drawn)), key=lambda index: -drawn[index][1])
         handles = [axes.lines[index] for index in order]
-        axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.04, 1))
+        legend = axes.legend(
+            handles=handles, loc="upper left", bbox_to_anchor=(1.04, 1)
+        )
+        # Only now, for a label that begins with an underscore is left out.
+        for index, text in zip(order, legend.get_texts()):
+            text.set_text(_cut(drawn[index][0].label))
         return _svg(axes.figure, name)
 
 
@@ -124,7 +129,7 @@ def bar_plot(
     ticks = _ticks([*below[:, -1], *above[:, -1]])
     legend = _LEGEND_ROW * (len(kinds) + 1) // 2 if len(kinds) > 1 else 0
     with _style(name):
-        axes = _axes(30 + _ROW * len(bars) + legend, 108, 60, 4, 26 + legend)
+        axes = _axes(30 + _ROW * len(bars) + legend, 126, 60, 4, 26 + legend)
         axes.set_xlim(ticks[0], ticks[-1])
         axes.set_xticks(ticks, [short_number(tick) for tick in ticks])
         axes.set_ylim(len(bars) - 0.5, -0.5)
