@@ -20,9 +20,9 @@
 #define MARK_STRING(x) MARK_STRING_(x)
 #ifdef __x86_64__
 #define MARK_NOP(magic) \
-	__asm__ volatile("nopl " MARK_STRING(magic) "(%%rax)" : : : "memory")
+	({ __asm__ volatile("nopl " MARK_STRING(magic) "(%%rax)" : : : "memory"); })
 #else
-#define MARK_NOP(magic) __asm__ volatile("" : : : "memory")
+#define MARK_NOP(magic) ({ __asm__ volatile("" : : : "memory"); })
 #endif
 
 #endif

@@ -210,9 +210,8 @@ static void send_between(const struct port *from, const struct port *to)
 	char path[128];
 	char address[32];
 	char stream[128];
-	char *arguments[] = {
+	char *arguments[10] = {
 		"sender", "--stream", stream, "--rate", "1000", "--size", "60", "--count", "32",
-		NULL,
 	};
 	size_t length;
 	int status;
@@ -234,9 +233,9 @@ static void send_between(const struct port *from, const struct port *to)
 static size_t measure_limit(const struct port *from, const char *size, char *limits, size_t room)
 {
 	char stream[64];
-	char *arguments[] = {
+	char *arguments[10] = {
 		"sender", "--stream", stream, "--rate", "1000000000", "--size", (char *)size,
-		"--count", "1024", NULL,
+		"--count", "1024",
 	};
 	size_t length;
 	int status;
@@ -317,7 +316,7 @@ static void run_command(char *command, const struct port *generator, const struc
 	char *word;
 	int status;
 
-	for (word = strtok(command, " \n"); word && count < 63; word = strtok(NULL, " \n"))
+	for (word = strtok(command, "\n "); word && count < 63; word = strtok(NULL, "\n "))
 		arguments[count++] = word;
 	arguments[count] = NULL;
 	send_statistics("before", generator);
@@ -339,7 +338,8 @@ int main(int argc, char **argv)
 	struct utsname kernel;
 
 	if (channel_open() || argc != 4) {
-		fprintf(stderr, "usage (as root in the lab): agent GENERATOR-PCI PORT-PCI symbols|-\n");
+		fputs("usage (in the lab, as root): agent GENERATOR-PCI PORT-PCI symbols|-\n",
+		      stderr);
 		return 2;
 	}
 	generator.pci = argv[1];
