@@ -226,7 +226,8 @@ static bool send_all(struct load *load, uint64_t start_ns)
 		uint64_t deadline_ns = start_ns + turn * NS_PER_S / load->rate_pps;
 		uint64_t now = wait_until(load, deadline_ns);
 
-		load->late_ns[turn] = (uint32_t)(now - deadline_ns);
+		load->late_ns[turn] = now - deadline_ns < UINT32_MAX ?
+			(uint32_t)(now - deadline_ns) : UINT32_MAX;
 		if (!turn)
 			load->first_ns = now;
 		load->last_ns = now;
@@ -304,7 +305,8 @@ static void report(struct load *load, const struct interrupts *before,
 		if (stream->at)
 			ring_read_drops(&stream->ring);
 		printf("stream=%u:sent=%" PRIu64 ":delivered=%" PRIu64 ":duplicated=%" PRIu64
-		       ":corrupted=%" PRIu64 ":stack_drops=%" PRIu64 ":refused=%" PRIu64 ":warmed_up=%" PRIu64 "\n",
+		       ":corrupted=%" PRIu64 ":stack_drops=%" PRIu64 ":refused=%" PRIu64
+		       ":warmed_up=%" PRIu64 "\n",
 		       i, stream->sent, stream->delivered, stream->duplicated, stream->corrupted,
 		       stream->ring.stack_drops, stream->refused, stream->warmed_up);
 	}
@@ -361,6 +363,7 @@ static bool parse_stream(struct load *load, char *text)
 {
 	struct stream *stream = &load->streams[load->nr_streams];
 	char *address = strchr(text, ',');
+	int end = 0;
 	char *at;
 
 	if (load->nr_streams == STREAMS_MAX || !address)
@@ -372,9 +375,9 @@ static bool parse_stream(struct load *load, char *text)
 	stream->from = text;
 	stream->at = at;
 	load->nr_streams++;
-	return sscanf(address, "%hhx:%hhx:%hhx:%hhx:%hhx:%hhx", &stream->to_address[0],
+	return sscanf(address, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &stream->to_address[0],
 		      &stream->to_address[1], &stream->to_address[2], &stream->to_address[3],
-		      &stream->to_address[4], &stream->to_address[5]) == 6;
+		      &stream->to_address[4], &stream->to_address[5], &end) == 6 && !address[end];
 }
 
 static bool parse_number(const char *text, uint64_t low, uint64_t high, uint64_t *value)

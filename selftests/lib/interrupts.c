@@ -87,6 +87,9 @@ void interrupts_print_delta(const struct interrupts *before, const struct interr
 		unsigned long now = line_sum(name + length + 1, &rest);
 		unsigned long was = count_of(before, name, length);
 
+		/* A vector that was given back and taken again counts from 0. */
+		if (was > now)
+			was = 0;
 		if (now != was)
 			fprintf(out, "irq=%.*s:%lu:%.*s\n", (int)length, name, now - was,
 				(int)strcspn(rest, "\n"), rest);
