@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Smoke bench in the vm lab: exact figures, and what happens when a guest dies."""
 
+import dataclasses
 import json
 import os
 import signal
@@ -18,13 +19,21 @@ from ringside.lab import guest, kernel, run, snapshot
 _EXACT = {
     "8139cp": {"mmio_reads": 4, "mmio_writes": 4, "port_reads": 0, "port_writes": 0},
     "tulip": {"mmio_reads": 0, "mmio_writes": 0, "port_reads": 5, "port_writes": 4},
-    "ne2k-pci": {"mmio_reads": 0, "mmio_writes": 0, "port_reads": 22, "port_writes": 22},
+    "ne2k-pci": {
+        "mmio_reads": 0,
+        "mmio_writes": 0,
+        "port_reads": 22,
+        "port_writes": 22,
+    },
 }
 
 
 def _ringside(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [builds.TREE / "ringside", *words], check=False, capture_output=True, text=True
+        [str(builds.TREE / "ringside"), *words],
+        check=False,
+        capture_output=True,
+        text=True,
     )
 
 
@@ -114,12 +123,25 @@ def _scratch_folders(parent: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
-def test_an_interrupted_bench_leaves_no_process(how: signal.Signals, tmp_path: Path) -> None:
+def test_an_interrupted_bench_leaves_no_process(
+    how: signal.Signals, tmp_path: Path
+) -> None:
     """Also killed outright: only then may its scratch folder stay."""
-    command = [builds.TREE / "ringside", "bench", "--nic", "8139cp", "--count", "200000"]
+    command = [
+        str(builds.TREE / "ringside"),
+        "bench",
+        "--nic",
+        "8139cp",
+        "--count",
+        "200000",
+    ]
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     with subprocess.Popen(
-        command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment, text=True
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
     ) as process:
         deadline = time.monotonic() + 60
         while not any("qemu" in line for line in _children_of(process.pid)):
@@ -143,7 +165,8 @@ def test_two_benches_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     files = [tmp_path / "one.json", tmp_path / "two.json"]
     processes = [
         subprocess.Popen(  # pylint: disable=consider-using-with
-            [builds.TREE / "ringside", *words, "--json", file], stdout=subprocess.DEVNULL
+            [str(builds.TREE / "ringside"), *words, "--json", str(file)],
+            stdout=subprocess.DEVNULL,
         )
         for file in files
     ]
@@ -152,9 +175,11 @@ def test_two_benches_at_once_do_not_disturb_each_other(tmp_path: Path) -> None:
     assert one == two
 
 
-def test_a_snapshot_with_a_hole_is_told(kept: snapshot.Snapshot, tmp_path: Path) -> None:
+def test_a_snapshot_with_a_hole_is_told(
+    kept: snapshot.Snapshot, tmp_path: Path
+) -> None:
     """A damaged state is an error of the lab in one line, not a figure."""
-    broken = snapshot.Snapshot(**{**kept.__dict__, "folder": tmp_path})
+    broken = dataclasses.replace(kept, folder=tmp_path)
     for path in kept.folder.iterdir():
         (tmp_path / path.name).write_bytes(path.read_bytes())
     state = tmp_path / "state.qcow2"

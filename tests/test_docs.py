@@ -19,7 +19,9 @@ _COMMAND = re.compile(r"^    ((?:\./ringside|make) .*)$", re.MULTILINE)
 # of README's output runs `make bench`.
 _NOT_HERE = {"make test", "make perf", "make bench"}
 # Rows of a result: NIC, driver, direction, rate, size, then the accesses.
-_ROW = re.compile(r"^ *(\S+ +\S+ +(?:rx|tx|both) +\d+ +\d+(?: +[\d.-]+){4})", re.MULTILINE)
+_ROW = re.compile(
+    r"^ *(\S+ +\S+ +(?:rx|tx|both) +\d+ +\d+(?: +[\d.-]+){4})", re.MULTILINE
+)
 
 
 def _commands() -> list[tuple[str, str]]:

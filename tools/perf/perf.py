@@ -86,7 +86,9 @@ def _speed_rows(names: list[str]) -> list[tuple[str, str, str]]:
     ]
 
 
-def _growth_by_count(kept: snapshot.Snapshot, counts: tuple[int, ...]) -> list[tuple[str, str]]:
+def _growth_by_count(
+    kept: snapshot.Snapshot, counts: tuple[int, ...]
+) -> list[tuple[str, str]]:
     rows = []
     for count in counts:
         taken = run.execute(kept, _command(kept, count), {}).host_s
@@ -97,7 +99,8 @@ def _growth_by_count(kept: snapshot.Snapshot, counts: tuple[int, ...]) -> list[t
 def _growth_by_nics(names: list[str]) -> list[tuple[str, str]]:
     sizes = sorted({1, 2, 4, 8, len(names)} & set(range(len(names) + 1)))
     return [
-        (str(size), f"{_bench_s('--nic', ','.join(names[:size])):.1f} s") for size in sizes
+        (str(size), f"{_bench_s('--nic', ','.join(names[:size])):.1f} s")
+        for size in sizes
     ]
 
 
@@ -108,7 +111,9 @@ def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def _cache_mib(kind: str) -> float:
     files = (cache.root() / kind).rglob("*")
-    return sum(path.stat().st_blocks * 512 for path in files if path.is_file()) / 2**20
+    return (
+        sum(path.stat().st_blocks * 512 for path in files if path.is_file()) / 2**20
+    )
 
 
 def _usable(lab_kernel: LabKernel) -> list[str]:
@@ -122,7 +127,11 @@ def _usable(lab_kernel: LabKernel) -> list[str]:
 
 def _processor() -> str:
     text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    names = [line.split(":", 1)[1].strip() for line in text.splitlines() if "model name" in line]
+    names = [
+        line.split(":", 1)[1].strip()
+        for line in text.splitlines()
+        if "model name" in line
+    ]
     return names[0] if names else "unknown"
 
 
@@ -158,15 +167,21 @@ def measure(counts: tuple[int, ...]) -> str:
 def main() -> None:
     """Measures and writes the page, or a JSON of one ratio for the tests."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="up to 10,000 packets only")
-    parser.add_argument("--ratio", action="store_true", help="only print the plugin's ratio")
+    parser.add_argument(
+        "--quick", action="store_true", help="up to 10,000 packets only"
+    )
+    parser.add_argument(
+        "--ratio", action="store_true", help="only print the plugin's ratio"
+    )
     arguments = parser.parse_args()
     if arguments.ratio:
         kept = snapshot.get(kernel.find(None), profiles.choose(_NIC)[0])
         plain, counted, ratio = _window_ratio(kept)
         print(json.dumps({"plain_s": plain, "counted_s": counted, "ratio": ratio}))
         return
-    _PAGE.write_text(measure(_COUNTS[:2] if arguments.quick else _COUNTS), encoding="utf-8")
+    _PAGE.write_text(
+        measure(_COUNTS[:2] if arguments.quick else _COUNTS), encoding="utf-8"
+    )
     print(f"wrote {_PAGE.relative_to(builds.TREE)}")
 
 

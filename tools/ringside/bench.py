@@ -196,7 +196,9 @@ def _log_check(trios: list[_Trio]) -> dict[str, str]:
     return _check("kernel_log", True, "no warning in the guest's log")
 
 
-def _rate_check(load: Load, ledger: conservation.Ledger, achieved: float) -> dict[str, str]:
+def _rate_check(
+    load: Load, ledger: conservation.Ledger, achieved: float
+) -> dict[str, str]:
     """The offered rate, proved by the port's own counter."""
     detail = f"achieved {achieved:.0f} of {load.rate_pps} pps"
     if achieved < load.rate_pps * (1 - _RATE_TOLERANCE):
@@ -210,7 +212,9 @@ def _null_reasons(profile: Profile, figures: dict[str, Any]) -> dict[str, str]:
     if profile.napi:
         return {}
     figures["polls"] = None
-    return {"polls": f"{profile.driver} has no NAPI: its frames go up from the interrupt"}
+    return {
+        "polls": f"{profile.driver} has no NAPI: its frames go up from the interrupt"
+    }
 
 
 def _module_names(kernel: LabKernel, profile: Profile) -> frozenset[str]:
@@ -236,9 +240,7 @@ def _identity(task: Task, kernel: LabKernel, snapshot_key: str) -> dict[str, Any
     }
 
 
-def _cost(
-    kernel: LabKernel, task: Task, kept: Snapshot, trio: _Trio
-) -> dict[str, Any]:
+def _cost(kernel: LabKernel, task: Task, kept: Snapshot, trio: _Trio) -> dict[str, Any]:
     """Figures of the entry: what the port cost, and what was taken off."""
     frames = task.load.frames()
     whole, port, rest = (

@@ -58,7 +58,9 @@ def _parser() -> argparse.ArgumentParser:
         epilog="Exit status: 0 good, 1 measured and not good, 2 wrong use,"
         " 3 could not measure, 4 nothing to do.",
     )
-    parser.add_argument("--version", action="version", version=f"ringside {__version__}")
+    parser.add_argument(
+        "--version", action="version", version=f"ringside {__version__}"
+    )
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     nics = commands.add_parser("nics", help="known NICs, usable here or why not")
     _add_kernel(nics)
@@ -66,20 +68,32 @@ def _parser() -> argparse.ArgumentParser:
     bench = commands.add_parser("bench", help="the cost of a packet, by driver")
     _add_kernel(bench)
     bench.add_argument("--nic", default="all", metavar="N,..", help="default: all")
-    bench.add_argument("--rate", default="20000", metavar="PPS,..", help="default: 20000")
+    bench.add_argument(
+        "--rate", default="20000", metavar="PPS,..", help="default: 20000"
+    )
     bench.add_argument(
         "--size", default="60", metavar="B,..", help="bytes without FCS, default: 60"
     )
-    bench.add_argument("--count", default="2000", metavar="N", help="default: 2000 frames")
+    bench.add_argument(
+        "--count", default="2000", metavar="N", help="default: 2000 frames"
+    )
     bench.add_argument("--direction", choices=("rx", "tx", "both"), default="rx")
-    bench.add_argument("--repeat", default="1", metavar="R", help="runs, compared exactly")
+    bench.add_argument(
+        "--repeat", default="1", metavar="R", help="runs, compared exactly"
+    )
     bench.add_argument("--lab", choices=("vm",), default="vm")
     for level in ("l1d", "l2", "llc"):
         bench.add_argument(
-            f"--{level}", metavar="SIZE:WAYS:LINE", help="geometry of the cache model, bytes"
+            f"--{level}",
+            metavar="SIZE:WAYS:LINE",
+            help="geometry of the cache model, bytes",
         )
-    bench.add_argument("--json", type=Path, metavar="FILE", help="write the result there")
-    bench.add_argument("--html", type=Path, metavar="FILE", help="write the report there")
+    bench.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the result there"
+    )
+    bench.add_argument(
+        "--html", type=Path, metavar="FILE", help="write the report there"
+    )
     return parser
 
 
@@ -112,7 +126,11 @@ def _run(argv: Sequence[str]) -> int:
         return commands.nics(arguments.kernel, arguments.nic)
     rates = _numbers("rate", arguments.rate, 1, 10**9, "packets per second")
     sizes = _numbers(
-        "size", arguments.size, SIZE_MIN, SIZE_MAX, "bytes (header to payload, no FCS; MTU 1500)"
+        "size",
+        arguments.size,
+        SIZE_MIN,
+        SIZE_MAX,
+        "bytes (header to payload, no FCS; MTU 1500)",
     )
     for path in (arguments.json, arguments.html):
         _writable(path)
@@ -153,4 +171,5 @@ def main(argv: Sequence[str]) -> int:
         sys.stderr.close()
         return EXIT_GOOD
     except SystemExit as leaving:
-        return EXIT_USAGE if leaving.code else EXIT_GOOD
+        # Only --help and --version get here.
+        return EXIT_GOOD if leaving.code in (None, 0) else EXIT_USAGE

@@ -231,7 +231,9 @@ def bench(request: BenchRequest) -> int:
     for task in tasks:
         reason = reasons[task.profile.name]
         entries.append(
-            cost.unmeasured(kernel, task, CannotMeasure(reason)) if reason else next(measured)
+            cost.unmeasured(kernel, task, CannotMeasure(reason))
+            if reason
+            else next(measured)
         )
     document = {
         "schema": "ringside/1",

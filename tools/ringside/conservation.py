@@ -18,7 +18,12 @@ _KERNEL_DROPS = (
     "rx_frame_errors",
     "rx_length_errors",
 )
-_SENDER_DROPS = ("tx_dropped", "tx_fifo_errors", "tx_carrier_errors", "tx_aborted_errors")
+_SENDER_DROPS = (
+    "tx_dropped",
+    "tx_fifo_errors",
+    "tx_carrier_errors",
+    "tx_aborted_errors",
+)
 
 
 @dataclass
@@ -45,7 +50,9 @@ class Ledger:
         text = f"sent {self.sent} = delivered {self.delivered}{dropped}"
         if self.unexplained:
             counters = ", ".join(f"{k} {v:+d}" for k, v in self.moved.items()) or "none"
-            text += f" + {self.unexplained} unexplained (counters that moved: {counters})"
+            text += (
+                f" + {self.unexplained} unexplained (counters that moved: {counters})"
+            )
         if self.duplicated or self.corrupted:
             text += f"; {self.duplicated} duplicated, {self.corrupted} corrupted"
         return text
@@ -62,9 +69,9 @@ def _moved(outcome: Outcome, port: str) -> dict[str, int]:
     }
 
 
-def _named_drops(port: str, moved: dict[str, int], kinds: tuple[str, ...], missing: int) -> (
-    list[dict[str, Any]]
-):
+def _named_drops(
+    port: str, moved: dict[str, int], kinds: tuple[str, ...], missing: int
+) -> list[dict[str, Any]]:
     """Counters that explain the missing frames: together, or one of them alone.
 
     Drivers count one loss in several places; a single counter that says exactly
@@ -107,7 +114,10 @@ def _add_stream(
     drops = []
     if stream["stack_drops"]:
         drops.append(
-            {"where": f"{receiver} socket (receiver too slow)", "count": stream["stack_drops"]}
+            {
+                "where": f"{receiver} socket (receiver too slow)",
+                "count": stream["stack_drops"],
+            }
         )
         missing -= stream["stack_drops"]
     at_receiver = _moved(outcome, receiver)
@@ -127,7 +137,10 @@ def _add_stream(
     if receiver == PORT:
         ledger.port_counted += at_receiver.get("rx_packets", 0)
         ledger.port_expected += (
-            delivered + stream["corrupted"] + stream["stack_drops"] + stream["warmed_up"]
+            delivered
+            + stream["corrupted"]
+            + stream["stack_drops"]
+            + stream["warmed_up"]
         )
     else:
         ledger.port_counted += at_sender.get("tx_packets", 0)

@@ -63,9 +63,10 @@ def plugin_mmio(window: dict[str, Any], bar: BarRange) -> tuple[int, int]:
     """Reads and writes that the plugin saw on the pages of a BAR."""
     reads = writes = 0
     for page in window["mmio"]:
-        if bar.start <= (int(page["phys"], 16) | 0xFFF) and int(
-            page["phys"], 16
-        ) < bar.start + bar.length:
+        if (
+            bar.start <= (int(page["phys"], 16) | 0xFFF)
+            and int(page["phys"], 16) < bar.start + bar.length
+        ):
             reads += page["reads"]
             writes += page["writes"]
     return reads, writes
@@ -91,7 +92,9 @@ def _regions(
             shown = Region(region.name, bar.space, bar.index)
             found[shown] = Counter(reads=reads, writes=writes)
             found[region].subtract(found[shown])
-    return {region: counts for region, counts in found.items() if any(counts.values())}
+    return {
+        region: columns for region, columns in found.items() if any(columns.values())
+    }
 
 
 def _functions(window: dict[str, Any]) -> Functions:
@@ -111,9 +114,9 @@ def port_interrupts(outcome: Outcome, lines: frozenset[str]) -> int:
     """Interrupts on those lines, from /proc/interrupts."""
     total = 0
     for value in outcome.values("irq"):
-        line, count, _ = value.split(":", 2)
+        line, risen, _ = value.split(":", 2)
         if line in lines:
-            total += int(count)
+            total += int(risen)
     return total
 
 

@@ -61,10 +61,10 @@ def module_symbols(name: str, image: bytes, bases: dict[str, int]) -> list[Symbo
             sections[number] = base
             end = base + section["sh_size"]
             symbols[end] = Symbol(end, name, "-")
-    for table in elf.iter_sections():
-        if not isinstance(table, SymbolTableSection):
+    for listing in elf.iter_sections():
+        if not isinstance(listing, SymbolTableSection):
             continue
-        for symbol in table.iter_symbols():
+        for symbol in listing.iter_symbols():
             base = sections.get(symbol["st_shndx"])
             if base is None or symbol["st_info"]["type"] != "STT_FUNC":
                 continue

@@ -61,7 +61,10 @@ class Reader:
         if len(self._pending) <= end:
             return None
         data = self._pending[match.end() : end]
-        if zlib.crc32(data) != int(match[3], 16) or self._pending[end : end + 1] != b"\n":
+        if (
+            zlib.crc32(data) != int(match[3], 16)
+            or self._pending[end : end + 1] != b"\n"
+        ):
             raise CannotMeasure("a frame of the guest arrived damaged")
         self._pending = self._pending[end + 1 :]
         return Frame(match[1].decode(), data)

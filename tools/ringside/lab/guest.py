@@ -131,7 +131,9 @@ class Guest:
         log = self.console()
         for number, line in enumerate(log):
             if panic := _PANIC.search(line):
-                start = next((n for n, ln in enumerate(log) if _SPLAT.search(ln)), number)
+                start = next(
+                    (n for n, ln in enumerate(log) if _SPLAT.search(ln)), number
+                )
                 raise GuestDied(f"guest panic: {panic[0]}", log[start:])
 
     def _ended(self) -> GuestDied:

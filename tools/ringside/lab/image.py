@@ -38,7 +38,9 @@ def headers(release: str) -> Path:
 def quirk_module(kernel: LabKernel, name: str) -> Path:
     """One of drivers/quirks, built for that kernel."""
     source = builds.TREE / "drivers/quirks"
-    parts = [cache.file_hash(path) for path in sorted(source.iterdir()) if path.is_file()]
+    parts = [
+        cache.file_hash(path) for path in sorted(source.iterdir()) if path.is_file()
+    ]
 
     def make(folder: Path) -> None:
         shutil.copytree(source, folder, dirs_exist_ok=True)

@@ -72,7 +72,9 @@ def module_image(path: Path) -> bytes:
         try:
             return lzma.decompress(data)
         except lzma.LZMAError as error:
-            raise CannotMeasure(f"damaged kernel module {path.name}: {error}") from error
+            raise CannotMeasure(
+                f"damaged kernel module {path.name}: {error}"
+            ) from error
     if path.suffix in (".zst", ".gz"):
         tool = "zstd" if path.suffix == ".zst" else "gzip"
         try:
@@ -80,7 +82,9 @@ def module_image(path: Path) -> bytes:
                 [tool, "-dc"], input=data, check=False, capture_output=True
             )
         except FileNotFoundError as error:
-            raise CannotMeasure(f"{tool} is not installed: {path.name} needs it") from error
+            raise CannotMeasure(
+                f"{tool} is not installed: {path.name} needs it"
+            ) from error
         if result.returncode:
             raise CannotMeasure(f"damaged kernel module {path.name}")
         return result.stdout
@@ -141,7 +145,10 @@ def _from_package_file(path: Path) -> LabKernel:
 
     def make(folder: Path) -> None:
         result = subprocess.run(
-            ["dpkg-deb", "-x", path, folder], check=False, capture_output=True, text=True
+            ["dpkg-deb", "-x", path, folder],
+            check=False,
+            capture_output=True,
+            text=True,
         )
         if result.returncode:
             lines = result.stderr.strip().splitlines() or ["no reason given"]
@@ -159,7 +166,10 @@ def find(name: str | None) -> LabKernel:
     if name and "/" in name:
         raise UsageError(f"--kernel {name}: no such folder or package")
     package, _, suite = (name or "").partition("@")
-    command = [str(builds.TREE / "tools/setup/run"), *(["--suite", suite] if suite else [])]
+    command = [
+        str(builds.TREE / "tools/setup/run"),
+        *(["--suite", suite] if suite else []),
+    ]
     command += ["kernel", *([package] if package else [])]
     result = subprocess.run(command, check=False, capture_output=True, text=True)
     if result.returncode:

@@ -107,7 +107,9 @@ class _Tally:
         self._process.stderr.close()
 
 
-def _plugin_argument(snapshot: Snapshot, folder: Path, cache_model: dict[str, str]) -> str:
+def _plugin_argument(
+    snapshot: Snapshot, folder: Path, cache_model: dict[str, str]
+) -> str:
     options = [
         str(builds.plugin(qemu.find().plugin_api)),
         f"symbols={snapshot.symbol_table()}",
@@ -181,7 +183,10 @@ def execute(
                 *("-trace", "memory_region_ops_*", "-D", str(tally.pipe)),
             ]
             if cache_model is not None:
-                arguments += ["-plugin", _plugin_argument(snapshot, folder, cache_model)]
+                arguments += [
+                    "-plugin",
+                    _plugin_argument(snapshot, folder, cache_model),
+                ]
 
             def signs() -> int:
                 tally.check()

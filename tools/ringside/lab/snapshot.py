@@ -114,12 +114,22 @@ def _facts(guest: Guest) -> dict[str, object]:
     }
 
 
-def _boot(kernel: LabKernel, profile: Profile, folder: Path, with_symbols: bool) -> Guest:
+def _boot(
+    kernel: LabKernel, profile: Profile, folder: Path, with_symbols: bool
+) -> Guest:
     """A guest about to boot; initrd and an empty state disk are in the folder."""
     initrd = folder / "initrd"
     initrd.write_bytes(image.build(kernel, profile, with_symbols))
     result = subprocess.run(
-        ["qemu-img", "create", "-q", "-f", "qcow2", folder / "state.qcow2", _DISK_BYTES],
+        [
+            "qemu-img",
+            "create",
+            "-q",
+            "-f",
+            "qcow2",
+            folder / "state.qcow2",
+            _DISK_BYTES,
+        ],
         check=False,
         capture_output=True,
         text=True,
@@ -210,14 +220,16 @@ def get(kernel: LabKernel, profile: Profile) -> Snapshot:
     archive = image.build(kernel, profile, False)
     placeholder = Path("INITRD")
     shape = qemu.machine(profile, kernel.image, placeholder)
-    key = cache.key_of(
-        _FORMAT, kernel.key, archive, qemu.find().version_text, *shape
-    )
+    key = cache.key_of(_FORMAT, kernel.key, archive, qemu.find().version_text, *shape)
     folder = cache.once("snapshots", key, lambda path: _make(kernel, profile, path))
     os.utime(folder)
     cache.prune("snapshots", _KEPT)
     facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-    bars = [bar for port, text in facts["resources"].items() for bar in _parse_bars(port, text)]
+    bars = [
+        bar
+        for port, text in facts["resources"].items()
+        for bar in _parse_bars(port, text)
+    ]
     return Snapshot(
         folder=folder,
         key=key,
