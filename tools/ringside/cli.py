@@ -2,6 +2,7 @@
 """The command line: what is asked for, refusals in one line, exit status."""
 
 import argparse
+import re
 import signal
 import sys
 from collections.abc import Sequence
@@ -21,6 +22,8 @@ SIZE_MIN = 60
 SIZE_MAX = 1514
 _COUNT_MAX = 10_000_000
 _REPEAT_MAX = 1000
+# Beyond these digits no bound is kept, and Python may refuse to convert.
+_NUMBER = re.compile("-?[0-9]{1,18}")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -34,7 +37,7 @@ def _numbers(name: str, text: str, low: int, high: int, unit: str) -> list[int]:
     """A comma-separated list of numbers within bounds, each once, in order."""
     numbers: list[int] = []
     for word in text.split(","):
-        if not word.strip().lstrip("-").isdigit():
+        if not _NUMBER.fullmatch(word.strip()):
             raise UsageError(f"--{name} {text}: '{word}' is not a number")
         value = int(word)
         if not low <= value <= high:
@@ -155,21 +158,28 @@ def _run(argv: Sequence[str]) -> int:
     )
 
 
+def _refuse(why: str, status: int) -> int:
+    """Says why in one line, whatever the user's words in it hold."""
+    print(f"ringside: {' '.join(why.split())}", file=sys.stderr)
+    return status
+
+
 def main(argv: Sequence[str]) -> int:
     """Runs a command line; the exit status."""
     signal.signal(signal.SIGTERM, _interrupted)
     try:
         return _run(argv)
     except RingsideError as error:
-        print(f"ringside: {error}", file=sys.stderr)
-        return error.status
+        return _refuse(str(error), error.status)
     except KeyboardInterrupt:
-        print("ringside: interrupted, nothing was left behind", file=sys.stderr)
-        return EXIT_CANNOT_MEASURE
+        why = "interrupted, nothing was left behind"
+        return _refuse(why, EXIT_CANNOT_MEASURE)
     except BrokenPipeError:
         # Whoever read the output has enough; Python must not try to flush it.
         sys.stderr.close()
         return EXIT_GOOD
+    except OSError as error:
+        return _refuse(str(error), EXIT_CANNOT_MEASURE)
     except SystemExit as leaving:
         # Only --help and --version get here.
         return EXIT_GOOD if leaving.code in (None, 0) else EXIT_USAGE

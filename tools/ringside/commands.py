@@ -109,10 +109,9 @@ def _cache_model(geometries: dict[str, str]) -> dict[str, dict[str, int]]:
     """The geometry as the result states it; wrong ones are refused here."""
     model = {}
     for level, text in geometries.items():
-        words = text.split(":")
-        if len(words) != 3 or not all(word.isdigit() and int(word) for word in words):
+        if not re.fullmatch("[1-9][0-9]{0,15}(:[1-9][0-9]{0,15}){2}", text):
             raise UsageError(f"--{level} {text}: is not SIZE:WAYS:LINE in bytes")
-        size, ways, line = (int(word) for word in words)
+        size, ways, line = (int(word) for word in text.split(":"))
         sets = size // (ways * line)
         if sets * ways * line != size or sets & (sets - 1) or line & (line - 1):
             raise UsageError(
