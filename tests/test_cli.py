@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command line: wrong use and what is missing end in one line, and leave nothing."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import fakes
+from ringside import builds, cache, cli
+from ringside.errors import CannotMeasure, NotGood
+from ringside.lab import guest, qemu
+
+
+@pytest.fixture(name="place", autouse=True)
+def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with an own cache and TMPDIR, a fake kernel and a fake QEMU."""
+    before = signal.getsignal(signal.SIGTERM)
+    fakes.kernel_folder(tmp_path / "kernel", {"e1000": "", "8139cp": "", "igb": ""})
+    fakes.qemu(tmp_path / "qemu", "e1000 rtl8139")
+    monkeypatch.setenv("RINGSIDE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("RINGSIDE_QEMU", str(tmp_path / "qemu"))
+    monkeypatch.setenv("RINGSIDE_OFFLINE", "1")
+    (tmp_path / "tmp").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    signal.signal(signal.SIGTERM, before)
+    guest.CANCEL.clear()
+    qemu.find.cache_clear()
+    qemu.has_device.cache_clear()
+
+
+@pytest.fixture(name="no_lab", autouse=True)
+def _no_lab(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test here may boot a guest or ask the set-up for packages."""
+    monkeypatch.setattr(builds, "TREE", Path("/nowhere"))
+    qemu.find.cache_clear()
+    qemu.has_device.cache_clear()
+
+
+def left(place: Path) -> list[str]:
+    """What a command left behind, without locks."""
+    found = [*(place / "tmp").rglob("*"), *(place / "cache").rglob("*")]
+    return [str(path) for path in found if path.is_file() and path.suffix != ".lock"]
+
+
+def refused(capsys: pytest.CaptureFixture[str], place: Path, *words: str) -> str:
+    """The one line of a command that fails; its status is in front."""
+    status = cli.main(words)
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert output.err.startswith("ringside: ") and output.err.endswith("\n")
+    assert output.err.count("\n") == 1, output.err
+    assert left(place) == []
+    return f"{status}: {output.err.removeprefix('ringside: ').rstrip()}"
+
+
+WRONG_USE = {
+    "nothing": ([], "COMMAND"),
+    "unknown_command": (["ledgers"], "invalid choice: 'ledgers'"),
+    "unknown_option": (["bench", "--nics", "e1000"], "--nics"),
+    "extra_word": (["bench", "e1000"], "unrecognized arguments: e1000"),
+    "option_without_value": (["bench", "--rate"], "expected one argument"),
+    "direction": (["bench", "--direction", "up"], "invalid choice: 'up'"),
+    "lab": (["bench", "--lab", "metal"], "invalid choice: 'metal'"),
+    "newline": (["bench", "a\nb"], "unrecognized arguments: a b"),
+    "unknown_nic": (["bench", "--nic", "e2000"], "unknown NIC 'e2000'"),
+    "one_unknown_nic": (["bench", "--nic", "e1000,x"], "unknown NIC 'x'"),
+    "no_nic": (["bench", "--nic", ""], "unknown NIC ''"),
+    "nic_newline": (["bench", "--nic", "a\nb"], "unknown NIC 'a b'"),
+    "nics_of_nothing": (["nics", "e2000"], "unknown NIC 'e2000'"),
+    "rate_0": (["bench", "--rate", "0"], "--rate 0: must be from 1"),
+    "rate_negative": (["bench", "--rate", "-5"], "--rate -5: must be from 1"),
+    "rate_dashes": (["bench", "--rate=--5"], "'--5' is not a number"),
+    "rate_huge": (["bench", "--rate", "1000000001"], "must be from 1 to 1000000000"),
+    "rate_digits": (["bench", "--rate", "9" * 5000], "--rate"),
+    "rate_fraction": (["bench", "--rate", "1.5"], "'1.5' is not a number"),
+    "rate_superscript": (["bench", "--rate", "\u00b2"], "is not a number"),
+    "rate_word": (["bench", "--rate", "fast"], "'fast' is not a number"),
+    "rate_empty": (["bench", "--rate", ""], "'' is not a number"),
+    "rate_list_hole": (["bench", "--rate", "1,,2"], "'' is not a number"),
+    "rate_one_bad": (["bench", "--rate", "20000,0"], "--rate 0: must be"),
+    "size_small": (["bench", "--size", "59"], "--size 59: must be from 60 to 1514"),
+    "size_large": (["bench", "--size", "1515"], "--size 1515: must be from 60 to 1514"),
+    "count_0": (["bench", "--count", "0"], "--count 0: must be from 1"),
+    "count_huge": (["bench", "--count", "10000001"], "--count 10000001: must be"),
+    "count_list": (["bench", "--count", "1,2"], "takes one number"),
+    "repeat_0": (["bench", "--repeat", "0"], "--repeat 0: must be from 1"),
+    "repeat_huge": (["bench", "--repeat", "1001"], "--repeat 1001: must be"),
+    "cache_form": (["bench", "--l1d", "32k"], "--l1d 32k: is not SIZE:WAYS:LINE"),
+    "cache_0": (["bench", "--l2", "0:0:0"], "--l2 0:0:0: is not SIZE:WAYS:LINE"),
+    "cache_superscript": (["bench", "--l2", "\u00b2:1:1"], "is not SIZE:WAYS:LINE"),
+    "cache_sets": (["bench", "--llc", "3072:8:64"], "must be powers of two"),
+    "cache_line": (["bench", "--llc", "768:1:48"], "must be powers of two"),
+    "cache_rest": (["bench", "--l1d", "32769:8:64"], "must be powers of two"),
+    "json_folder": (["bench", "--json", "/nowhere/x"], "cannot write /nowhere/x"),
+    "json_is_folder": (["bench", "--json", "/tmp"], "cannot write /tmp"),
+    "html_folder": (["bench", "--html", "/nowhere/x"], "cannot write /nowhere/x"),
+    "no_kernel": (["bench", "--kernel", "/nowhere"], "no such folder or package"),
+    "empty_kernel": (["bench", "--kernel", "tmp"], "holds 0 kernel images"),
+}
+
+
+@pytest.fixture(name="profiled", autouse=True)
+def _profiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The profiles of the tree, although TREE is elsewhere."""
+    monkeypatch.setattr("ringside.profiles._FOLDER", REAL_TREE / "drivers/profiles")
+
+
+REAL_TREE = Path(__file__).resolve().parents[1]
+
+
+@pytest.mark.parametrize("words, told", WRONG_USE.values(), ids=WRONG_USE)
+def test_wrong_use_is_refused(
+    capsys: pytest.CaptureFixture[str], place: Path, words: list[str], told: str
+) -> None:
+    """Status 2, one line, before anything is done."""
+    line = refused(capsys, place, *words)
+    assert line.startswith("2: ") and told in line
+
+
+def kernel_of(place: Path) -> list[str]:
+    """The words that choose the fake kernel."""
+    return ["--kernel", str(place / "kernel")]
+
+
+def test_no_qemu_is_told(
+    capsys: pytest.CaptureFixture[str], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither one that is named nor any installed."""
+    monkeypatch.setenv("RINGSIDE_QEMU", "/nowhere/qemu")
+    line = refused(capsys, place, "bench", *kernel_of(place))
+    assert line.startswith("3: cannot run QEMU /nowhere/qemu: ")
+    monkeypatch.delenv("RINGSIDE_QEMU")
+    monkeypatch.setenv("PATH", str(place))
+    line = refused(capsys, place, "bench", *kernel_of(place))
+    assert line == "3: qemu-system-x86_64 is not installed: run make setup"
+
+
+@pytest.mark.parametrize(
+    "text, told",
+    [("exit 1", "cannot run QEMU"), ("echo hello", "does not say that it is QEMU")],
+)
+def test_what_is_no_qemu_is_told(
+    capsys: pytest.CaptureFixture[str], place: Path, text: str, told: str
+) -> None:
+    """A program of that name."""
+    fakes.script(place / "qemu", text)
+    line = refused(capsys, place, "bench", *kernel_of(place))
+    assert line.startswith("3: ") and told in line
+
+
+@pytest.mark.parametrize(
+    "nic, reason",
+    [
+        ("igb", "QEMU 10.0.2 has no device igb"),
+        ("vmxnet3", "kernel 6.12.0-fake has no module vmxnet3"),
+    ],
+)
+def test_a_nic_that_cannot_be_here_is_shown_with_its_reason(
+    capsys: pytest.CaptureFixture[str], place: Path, nic: str, reason: str
+) -> None:
+    """Status 3; the table has the row."""
+    status = cli.main(["bench", "--nic", nic, *kernel_of(place)])
+    output = capsys.readouterr()
+    assert status == 3 and output.err == ""
+    assert reason in " ".join(output.out.split())
+    assert left(place) == []
+
+
+def test_a_damaged_package_is_told(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
+    """Status 3; nothing of it is kept."""
+    (place / "linux.deb").write_bytes(b"!<arch>\njunk")
+    line = refused(capsys, place, "bench", "--kernel", "linux.deb")
+    assert line.startswith("3: damaged kernel package ")
+
+
+def test_a_cache_that_cannot_be_is_told(
+    capsys: pytest.CaptureFixture[str], place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file stands in its place."""
+    (place / "file").touch()
+    monkeypatch.setenv("RINGSIDE_CACHE", str(place / "file"))
+    (place / "linux.deb").touch()
+    line = refused(capsys, place, "bench", "--kernel", "linux.deb")
+    assert line.startswith("3: cannot write ") and "RINGSIDE_CACHE" in line
+
+
+def test_nics_tells_which_are_usable_and_why_not(
+    capsys: pytest.CaptureFixture[str], place: Path
+) -> None:
+    """A line each."""
+    assert cli.main(["nics", *kernel_of(place)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    state = {line.split()[0]: line for line in lines}
+    assert len(state) == len(lines) >= 11
+    assert state["e1000"].endswith(" usable")
+    assert state["8139cp"].endswith(" usable")
+    assert state["igb"].endswith("not here: QEMU 10.0.2 has no device igb")
+    assert "not here: kernel 6.12.0-fake has no module tulip" in state["tulip"]
+
+
+def test_nics_tells_all_of_one(capsys: pytest.CaptureFixture[str], place: Path) -> None:
+    """Device, ids, BARs, quirk, parameters."""
+    assert cli.main(["nics", "8139too", *kernel_of(place)]) == 0
+    text = capsys.readouterr().out
+    for part in ("rtl8139", "10ec:8139", "BAR 1", "shows BAR 0's region", "use_io"):
+        assert part in text
+    assert "pci_revision" in text and "e1000" not in text
+
+
+@pytest.mark.parametrize("words", [["--help"], ["bench", "--help"], ["--version"]])
+def test_help_and_version_are_good(
+    capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """Status 0, on standard output."""
+    assert cli.main(words) == 0
+    output = capsys.readouterr()
+    assert output.err == "" and "ringside" in output.out
+
+
+ENDS = {
+    "not_good": (NotGood("a"), 1, "a"),
+    "cannot": (CannotMeasure("a\nb"), 3, "a b"),
+    "interrupted": (KeyboardInterrupt(), 3, "interrupted, nothing was left behind"),
+    "system": (OSError(5, "Input/output error", "/x"), 3, "Input/output error: '/x'"),
+}
+
+
+@pytest.mark.parametrize("error, status, told", ENDS.values(), ids=ENDS)
+def test_every_end_has_its_status_and_line(
+    capsys: pytest.CaptureFixture[str],
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+    status: int,
+    told: str,
+) -> None:
+    """Also what the system refuses: no traceback."""
+
+    def fail(*_: object) -> int:
+        raise error
+
+    monkeypatch.setattr("ringside.commands.nics", fail)
+    line = refused(capsys, place, "nics")
+    assert line.startswith(f"{status}: ") and line.endswith(told)
+
+
+# Whole processes
+
+
+def command(place: Path, *words: str) -> tuple[list[str], dict[str, str]]:
+    """Words and environment of a real command with the fakes."""
+    environment = {**os.environ, "TMPDIR": str(place / "tmp")}
+    return [str(REAL_TREE / "ringside"), *words, *kernel_of(place)], environment
+
+
+def test_a_reader_that_has_enough_is_no_error(place: Path) -> None:
+    """./ringside nics | head -0"""
+    words, environment = command(place, "nics")
+    with subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment
+    ) as process:
+        assert process.stdout and process.stderr
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 0
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_boot_leaves_nothing(
+    place: Path, monkeypatch: pytest.MonkeyPatch, how: signal.Signals
+) -> None:
+    """No process, no scratch folder, no half snapshot; one line."""
+    pid = place / "pid"
+    fakes.qemu(place / "qemu", "e1000", f"echo $$ > {pid}; exec sleep 60")
+    monkeypatch.delenv("RINGSIDE_CACHE")
+    built = cache.root() / "builds"
+    (place / "cache").mkdir()
+    if built.is_dir():
+        (place / "cache/builds").symlink_to(built)
+    monkeypatch.setenv("RINGSIDE_CACHE", str(place / "cache"))
+    words, environment = command(place, "bench", "--nic", "e1000")
+    with subprocess.Popen(
+        words,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not pid.exists() or not pid.read_text():
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.02)
+        number = int(pid.read_text())
+        process.send_signal(how)
+        output, errors = process.communicate(timeout=30)
+    assert process.returncode == 3 and output == ""
+    assert errors == "ringside: interrupted, nothing was left behind\n"
+    assert not Path(f"/proc/{number}").exists()
+    assert not list((place / "tmp").iterdir())
+    names = [path.name for path in (place / "cache/snapshots").iterdir()]
+    assert all(name.endswith(".lock") for name in names)
