@@ -227,21 +227,20 @@ def test_help_and_version_are_good(
 
 
 ENDS = {
-    "not_good": (NotGood("a"), 1, "a"),
-    "cannot": (CannotMeasure("a\nb"), 3, "a b"),
-    "interrupted": (KeyboardInterrupt(), 3, "interrupted, nothing was left behind"),
-    "system": (OSError(5, "Input/output error", "/x"), 3, "Input/output error: '/x'"),
+    "1: a": NotGood("a"),
+    "3: a b": CannotMeasure("a\nb"),
+    "3: interrupted, nothing was left behind": KeyboardInterrupt(),
+    "3: [Errno 5] Input/output error: '/x'": OSError(5, "Input/output error", "/x"),
 }
 
 
-@pytest.mark.parametrize("error, status, told", ENDS.values(), ids=ENDS)
+@pytest.mark.parametrize("told, error", ENDS.items())
 def test_every_end_has_its_status_and_line(
     capsys: pytest.CaptureFixture[str],
     place: Path,
     monkeypatch: pytest.MonkeyPatch,
-    error: BaseException,
-    status: int,
     told: str,
+    error: BaseException,
 ) -> None:
     """Also what the system refuses: no traceback."""
 
@@ -249,8 +248,7 @@ def test_every_end_has_its_status_and_line(
         raise error
 
     monkeypatch.setattr("ringside.commands.nics", fail)
-    line = refused(capsys, place, "nics")
-    assert line.startswith(f"{status}: ") and line.endswith(told)
+    assert refused(capsys, place, "nics") == told
 
 
 # Whole processes

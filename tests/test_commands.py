@@ -164,7 +164,8 @@ def test_debug_options_are_found(tmp_path: Path) -> None:
     kernel = kernels.from_folder(tmp_path / "kernel")
     kernel.config.write_text(
         "CONFIG_PROVE_LOCKING=y\nCONFIG_KASAN_EXTRA=y\n# CONFIG_UBSAN is not set\n"
-        "XCONFIG_LOCKDEP=y\nCONFIG_DEBUG_LIST=y\nCONFIG_KCSAN=m\n"
+        "XCONFIG_LOCKDEP=y\nCONFIG_DEBUG_LIST=y\nCONFIG_KCSAN=m\n",
+        encoding="ascii",
     )
     assert commands._debug_options(kernel) == [
         "CONFIG_DEBUG_LIST",

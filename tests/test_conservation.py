@@ -51,7 +51,7 @@ def drop(where: str, count: int) -> dict[str, Any]:
 def test_all_delivered_is_balanced() -> None:
     """Nothing is dropped, and the port's own count agrees."""
     ledger = received({"rx_packets": 100})
-    assert ledger.balanced() and ledger.drops == []
+    assert ledger.balanced() and not ledger.drops
     assert (ledger.sent, ledger.delivered, ledger.unexplained) == (100, 100, 0)
     assert ledger.port_counted == ledger.port_expected == 100
     assert ledger.describe() == "sent 100 = delivered 100"
@@ -60,7 +60,7 @@ def test_all_delivered_is_balanced() -> None:
 def test_counters_that_did_not_fit_are_not_blamed() -> None:
     """A counter that rose without a missing frame is no drop."""
     ledger = received({"rx_packets": 100, "rx_missed_errors": 3, "rx_dropped": 2})
-    assert ledger.balanced() and ledger.drops == []
+    assert ledger.balanced() and not ledger.drops
 
 
 def test_socket_drops_are_named() -> None:
@@ -183,7 +183,7 @@ def test_duplicates_are_never_balanced() -> None:
 def test_corrupted_frames_are_neither_missing_nor_good() -> None:
     """The port counted them; the run fails all the same."""
     ledger = received({"rx_packets": 100}, delivered=98, corrupted=2)
-    assert not ledger.balanced() and ledger.unexplained == 0 and ledger.drops == []
+    assert not ledger.balanced() and ledger.unexplained == 0 and not ledger.drops
     assert ledger.port_counted == ledger.port_expected == 100
     assert ledger.describe().endswith("; 0 duplicated, 2 corrupted")
 

@@ -1,61 +1,29 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """From counts of runs to figures per packet, with a recorded window and made-up ones."""
 
-import json
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ringside import counts, profiles
+from recorded import KEPT, PROFILE, outcome
+from ringside import counts, groups
 from ringside.counts import Counts, Region
 from ringside.lab.run import Outcome
-from ringside.lab.snapshot import BarRange, Snapshot
-
-DATA = Path(__file__).parent / "data"
-
-# What the lab knows of the guest whose window was recorded.
-KEPT = Snapshot(
-    folder=Path("/nowhere"),
-    key="k",
-    machine=[],
-    addresses={},
-    bars=[
-        BarRange("gen0", 0, "mmio", 0xFEBC0000, 0x20000),
-        BarRange("gen0", 1, "port", 0xC100, 0x40),
-        BarRange("port0", 0, "port", 0xC000, 0x100),
-        BarRange("port0", 1, "mmio", 0xFEBE0000, 0x100),
-    ],
-    napi={0xFFFF8880054A8A18: "port0", 0xFFFF8880054ACCB0: "gen0"},
-    irqs={"gen0": frozenset({"22"}), "port0": frozenset({"23"})},
-    limits_pps={},
-)
-OUTPUT = (
-    "irq=22:2:IO-APIC  22-fasteoi   gen0\n"
-    "irq=23:3:IO-APIC  23-fasteoi   port0\n"
-    "irq=LOC:1:Local timer interrupts\n"
-)
-REGIONS = [
-    {"port": "port0", "bar": 0, "space": "port", "name": "rtl8139"}
-    | {"reads": 12, "writes": 12},
-    {"port": "gen0", "bar": 0, "space": "mmio", "name": "e1000-mmio"}
-    | {"reads": 6, "writes": 9},
-]
-PROFILE = profiles.choose("8139cp")[0]
+from ringside.lab.snapshot import BarRange
 
 
 @pytest.fixture(name="window")
 def _window() -> dict[str, Any]:
-    windows = json.loads((DATA / "guest/8139cp.window.json").read_text())
-    assert isinstance(windows[-1], dict)
-    return windows[-1]
+    window = outcome().window
+    assert window
+    return window
 
 
 @pytest.fixture(name="counted")
 def _counted(window: dict[str, Any]) -> Counts:
-    return counts.count(KEPT, PROFILE, Outcome(0, OUTPUT, window, REGIONS))
+    return counts.count(KEPT, PROFILE, outcome(window=window))
 
 
 def test_a_recorded_run_gives_its_figures(counted: Counts) -> None:
@@ -118,7 +86,7 @@ def test_a_bar_smaller_than_a_page_has_its_page() -> None:
 
 def aliased(reads: int, writes: int) -> dict[Region, Counter[str]]:
     """Regions of an 8139 of whose 12 accesses each so many came through memory."""
-    run = Outcome(0, "", mmio((0xFEBE0000, reads, writes)), REGIONS)
+    run = Outcome(0, "", mmio((0xFEBE0000, reads, writes)), outcome().regions)
     return counts.count(KEPT, PROFILE, run).regions
 
 
@@ -144,7 +112,7 @@ def test_only_the_port_under_test_is_counted() -> None:
 def test_a_bar_that_the_guest_did_not_place_is_left_out() -> None:
     """A profile may name one that this machine does not have."""
     kept = replace(KEPT, bars=KEPT.bars[:3])
-    run = Outcome(0, "", mmio((0xFEBE0000, 12, 12)), REGIONS)
+    run = Outcome(0, "", mmio((0xFEBE0000, 12, 12)), outcome().regions)
     assert counts.count(kept, PROFILE, run).regions == {
         PORT_BAR: Counter(reads=12, writes=12)
     }
@@ -174,7 +142,7 @@ def test_polls_of_several_queues_are_added(window: dict[str, Any]) -> None:
         {"napi": "0x30", "polls": 9, "packets": [[1, 9]]},
     ]
     kept = replace(KEPT, napi={0x10: "port0", 0x20: "port0"})
-    counted = counts.count(kept, PROFILE, Outcome(0, OUTPUT, window, REGIONS))
+    counted = counts.count(kept, PROFILE, outcome(window=window))
     assert counted.polls == 7
     assert counts.poll_histogram(counted) == [
         {"packets": 0, "polls": 1},
@@ -275,7 +243,7 @@ def test_groups_are_the_sums_of_their_functions(counted: Counts) -> None:
     """No instruction is lost between the tables; every group has its row."""
     rows = counts.functions_table(counted, 3, frozenset({"8139cp"}))
     table = counts.groups_table(rows)
-    assert [row["name"] for row in table] == list(counts.groups.GROUPS)
+    assert [row["name"] for row in table] == list(groups.GROUPS)
     total = sum(row["instructions"] for row in table)
     assert total == pytest.approx(
         counts.per_packet(counted, 3)["instructions"], abs=1e-4

@@ -5,6 +5,7 @@ import gzip
 import lzma
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -37,7 +38,7 @@ def test_an_unpacked_package_is_found(tmp_path: Path) -> None:
     assert found.release == fakes.RELEASE
     assert found.image == folder / f"boot/vmlinuz-{fakes.RELEASE}"
     assert found.modules == folder / f"lib/modules/{fakes.RELEASE}"
-    assert found.config.read_text() == fakes.CONFIG
+    assert found.config.read_text(encoding="ascii") == fakes.CONFIG
     assert len(found.config_hash()) == 64
 
 
@@ -127,11 +128,10 @@ FOLDERS = {
 
 @pytest.mark.parametrize("spoil, kind, told", FOLDERS.values(), ids=FOLDERS)
 def test_a_folder_without_a_whole_kernel_is_refused(
-    tmp_path: Path, spoil: object, kind: type[RingsideError], told: str
+    tmp_path: Path, spoil: Callable[[Path], None], kind: type[RingsideError], told: str
 ) -> None:
     """In one line that says which part is wrong."""
     folder = fakes.kernel_folder(tmp_path, {})
-    assert callable(spoil)
     spoil(folder)
     with pytest.raises(kind, match=told) as caught:
         kernel.from_folder(folder)
@@ -192,7 +192,9 @@ def _zstd(data: bytes) -> bytes:
     return subprocess.run(command, input=data, check=True, capture_output=True).stdout
 
 
-PACKERS = {"xz": lzma.compress, "gz": gzip.compress, "zst": _zstd}
+Change = Callable[[bytes], bytes]
+
+PACKERS: dict[str, Change] = {"xz": lzma.compress, "gz": gzip.compress, "zst": _zstd}
 
 
 @pytest.mark.parametrize("ending", PACKERS)
@@ -210,14 +212,11 @@ def test_a_compressed_module_is_unpacked(tmp_path: Path, ending: str) -> None:
 
 @pytest.mark.parametrize("ending", PACKERS)
 @pytest.mark.parametrize("spoil", [lambda data: data[:-9], lambda data: b"junk"])
-def test_a_damaged_module_is_told(tmp_path: Path, ending: str, spoil: object) -> None:
+def test_a_damaged_module_is_told(tmp_path: Path, ending: str, spoil: Change) -> None:
     """Cut or not compressed at all."""
     path = tmp_path / f"mii.ko.{ending}"
-    assert callable(spoil)
     path.write_bytes(spoil(PACKERS[ending](fakes.module("x" * 1000))))
-    with pytest.raises(
-        CannotMeasure, match=rf"damaged kernel module mii\.ko"
-    ) as caught:
+    with pytest.raises(CannotMeasure, match=r"damaged kernel module mii\.ko") as caught:
         kernel.module_image(path)
     assert "\n" not in str(caught.value)
 
@@ -246,7 +245,7 @@ def _package(tmp_path: Path) -> Path:
         "Maintainer: nobody\nDescription: kernel of a test\n"
     )
     path = tmp_path / "linux.deb"
-    command = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-b", folder, path]
+    command = ["dpkg-deb", "--root-owner-group", "-Zgzip", "-b", str(folder), str(path)]
     subprocess.run(command, check=True, capture_output=True)
     return path
 
@@ -256,11 +255,11 @@ def test_a_package_file_is_unpacked_once(package: Path) -> None:
     """The second time the unpacked one is taken."""
     first = kernel.find(str(package))
     assert first.release == fakes.RELEASE and first.module_file("e1000")
-    first.config.write_text("mine")
-    assert kernel.find(str(package)).config.read_text() == "mine"
+    first.config.write_text("mine", encoding="ascii")
+    assert kernel.find(str(package)).config.read_text(encoding="ascii") == "mine"
 
 
-DAMAGES = {
+DAMAGES: dict[str, Change] = {
     "cut": lambda data: data[: len(data) // 2],
     "junk": lambda data: b"not a package",
     "empty": lambda data: b"",
@@ -270,10 +269,9 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
 def test_a_damaged_package_is_told_and_not_kept(
-    package: Path, cache_folder: Path, damage: object
+    package: Path, cache_folder: Path, damage: Change
 ) -> None:
     """One line; the cache holds nothing but the lock."""
-    assert callable(damage)
     package.write_bytes(damage(package.read_bytes()))
     with pytest.raises(CannotMeasure, match="damaged kernel package") as caught:
         kernel.find(str(package))

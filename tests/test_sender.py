@@ -76,11 +76,15 @@ class Ports:
         subprocess.run([*self.inside, "ip", *words], check=True)
 
 
+@pytest.fixture(name="sender", scope="module")
+def _sender() -> Path:
+    return builds.sender()
+
+
 @pytest.fixture(name="ports")
-def _ports() -> Iterator[Ports]:
+def _ports(sender: Path) -> Iterator[Ports]:
     if os.geteuid():
         pytest.skip("needs root to make virtual ports")
-    sender = builds.sender()
     with subprocess.Popen(
         ["unshare", "--net", "sh", "-ec", PAIR],
         stdout=subprocess.PIPE,
@@ -104,7 +108,7 @@ def values(result: subprocess.CompletedProcess[str]) -> dict[str, float]:
 
 def figures(output: str) -> dict[str, float]:
     """Figures of an output."""
-    found = {}
+    found: dict[str, float] = {}
     for line in output.splitlines():
         key, _, rest = line.partition("=")
         if key == "stream":
@@ -283,38 +287,33 @@ def test_without_root_the_reason_is_told(ports: Ports) -> None:
 
 
 GOOD = {"--stream": f"va,{TO},vb", "--rate": "1", "--size": "60", "--count": "1"}
-BAD = {
-    "nothing": {},
-    **{f"no{name}": {k: v for k, v in GOOD.items() if k != name} for name in GOOD},
-    **{
-        f"{name}={value}": {**GOOD, name: value}
-        for name, bad in {
-            "--stream": [
-                "va",
-                "va,",
-                f"va,{TO[:-3]}",
-                f"va,{TO}:0c,vb",
-                f"va,{TO}x,vb",
-                "va,x:x:x:x:x:x,vb",
-            ],
-            "--rate": ["0", "-1", "1000000001", "1.5", "x", "", " 1", "0x10", "9" * 30],
-            "--size": ["59", "1515", "0", "-60"],
-            "--count": ["0", "-1", "1073741825", "1k"],
-            "--settle-us": ["0", "10000001"],
-            "--slots": ["255", "300", "65792"],
-            "--warmup": ["-1", "1048577"],
-        }.items()
-        for value in bad
-    },
+VALUES = {
+    "--stream": [
+        "va",
+        "va,",
+        f"va,{TO[:-3]}",
+        f"va,{TO}:0c,vb",
+        f"va,{TO}x,vb",
+        "va,x:x:x:x:x:x,vb",
+    ],
+    "--rate": ["0", "-1", "1000000001", "1.5", "x", "", " 1", "0x10", "9" * 30],
+    "--size": ["59", "1515", "0", "-60"],
+    "--count": ["0", "-1", "1073741825", "1k"],
+    "--settle-us": ["0", "10000001"],
+    "--slots": ["255", "300", "65792"],
+    "--warmup": ["-1", "1048577"],
 }
+BAD: dict[str, dict[str, str]] = {"nothing": {}}
+BAD |= {f"no{name}": {k: v for k, v in GOOD.items() if k != name} for name in GOOD}
+BAD |= {f"{name}={v}": {**GOOD, name: v} for name, bad in VALUES.items() for v in bad}
 
 
 @pytest.mark.parametrize("options", BAD.values(), ids=BAD)
-def test_wrong_use_is_refused(options: dict[str, str]) -> None:
+def test_wrong_use_is_refused(sender: Path, options: dict[str, str]) -> None:
     """With the usage on standard error, before anything is opened."""
     words = [word for pair in options.items() for word in pair]
     result = subprocess.run(
-        [builds.sender(), *words], check=False, capture_output=True, text=True
+        [sender, *words], check=False, capture_output=True, text=True
     )
     assert result.returncode == 2 and result.stdout == ""
     assert result.stderr.startswith("usage: sender --stream ")
@@ -323,11 +322,11 @@ def test_wrong_use_is_refused(options: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     "words", [["x"], ["--nosuch"], ["--stream", f"vb,{TO}", "--stream", f"vc,{TO}"]]
 )
-def test_words_too_many_are_refused(words: list[str]) -> None:
+def test_words_too_many_are_refused(sender: Path, words: list[str]) -> None:
     """Behind a good line: a loose word, an unknown option, a third stream."""
     good = [word for pair in {**GOOD, "--stream": f"va,{TO}"}.items() for word in pair]
     result = subprocess.run(
-        [builds.sender(), *good, *words], check=False, capture_output=True, text=True
+        [sender, *good, *words], check=False, capture_output=True, text=True
     )
     assert result.returncode == 2 and result.stdout == ""
     assert "usage: sender" in result.stderr

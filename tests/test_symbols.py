@@ -82,7 +82,7 @@ def _module(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("module")
     (folder / "m.c").write_text(MODULE)
     flags = ["-O2", "-fno-pic", "-fno-asynchronous-unwind-tables", "-c"]
-    command = ["gcc", *flags, folder / "m.c", "-o", folder / "m.ko"]
+    command = ["gcc", *flags, str(folder / "m.c"), "-o", str(folder / "m.ko")]
     subprocess.run(command, check=True)
     return folder / "m.ko"
 
