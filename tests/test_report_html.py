@@ -258,7 +258,7 @@ def test_sizes_and_directions_have_their_own_plots() -> None:
 
 def test_same_document_same_page(tmp_path: Path) -> None:
     """Another process with another hash seed and settings writes the same bytes."""
-    (tmp_path / "matplotlibrc").write_text("svg.fonttype: path\nfont.size: 30\n")
+    (tmp_path / "matplotlibrc").write_text("svg.fonttype: path\nlegend.fontsize: 30\n")
     for seed in ("1", "2"):
         subprocess.run(
             [sys.executable, "-c", WRITE, RESULTS / "rx_sweep.json", f"{seed}.html"],
@@ -356,6 +356,8 @@ def test_bars_of_nothing() -> None:
     """Bars that are all 0 give a plot."""
     svg = bar_plot("name", [Bar("one", [0.0])], ["all"], 2)
     assert ">0.00<" in svg
+    ticks = [text for text in _Page(str(svg)).texts["text"] if text[-1:].isdigit()]
+    assert ticks[0] == "0" and ticks[-2] == "1"
     assert _paths(str(svg), "g0") == [[]]
 
 
