@@ -54,6 +54,19 @@ def test_user_mode_is_no_function(counted: Counts) -> None:
     )
 
 
+def test_functions_of_one_name_are_added(window: dict[str, Any]) -> None:
+    """Static functions of several files share it; a miss that was not modelled is 0."""
+    plain = {"name": "init", "module": None, "l2_misses": None, "llc_misses": 1}
+    window["functions"] = [
+        plain | {"instructions": 5, "l1d_misses": 2},
+        plain | {"instructions": 7, "l1d_misses": None},
+    ]
+    counted = counts.count(KEPT, PROFILE, outcome(window=window))
+    assert counted.functions == {
+        ("", "init"): Counter(instructions=12, l1d_misses=2, l2_misses=0, llc_misses=2)
+    }
+
+
 # BARs
 
 
@@ -200,6 +213,7 @@ def test_a_run_without_itself_is_nothing() -> None:
     """Every figure is 0, and no -0.0 is shown."""
     figures = counts.per_packet(counts.minus(made(), made()), 7)
     assert [str(value) for value in figures.values()] == ["0.0"] * len(figures)
+    assert str(counts.per_packet(Counts(irqs=-1), 10**7)["irqs"]) == "0.0"
 
 
 def test_figures_are_divided_and_rounded() -> None:

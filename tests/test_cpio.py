@@ -48,6 +48,8 @@ def test_modes_are_kept(unpacked: Path) -> None:
     """The kernel runs /init only when it is executable."""
     for entry in ENTRIES:
         assert (unpacked / entry.path).stat().st_mode == entry.mode, entry.path
+    assert (unpacked / "bin/tool").stat().st_mode & 0o777 == 0o755
+    assert (unpacked / "etc/last").stat().st_mode & 0o777 == 0o644
 
 
 def test_equal_entries_give_equal_bytes() -> None:
