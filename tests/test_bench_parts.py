@@ -150,6 +150,7 @@ def test_equal_interrupt_counts_pass() -> None:
     [
         [{"desc": "0x1", "count": 3}],
         [{"desc": "0x1", "count": 3}, {"desc": "0x2", "count": 3}],
+        [{"desc": "0x1", "count": 3}, {"desc": "0x2", "count": 4}],
         [
             {"desc": "0x1", "count": 3},
             {"desc": "0x2", "count": 2},
@@ -251,6 +252,7 @@ def test_the_rate_is_proved_by_the_ports_count(
         (" mii_check_link+0x1/0x2 [mii]", True),
         (" ne_irq+0x1/0x2 [ne2k_pci 0123456789abcdef]", True),
         ("Modules linked in: 8139cp mii e1000", False),
+        ("port0: [8139cp] says something", False),
         ("Modules linked in: e1000 [last unloaded: 8139cp]", False),
         (" e1000_intr+0x1/0x2 [e1000]", False),
         (" e1000e_poll+0x1/0x2 [8139cpx]", False),

@@ -234,7 +234,8 @@ def test_a_failed_counter_ends_the_run_at_once(tmp_path: Path, scratch: Path) ->
     mark = "memory_region_ops_write cpu 0 mr 0x1 addr 0x80 value 0xa1 size 1 name 'x'"
     line = "memory_region_ops_read cpu 0 mr 0x1 addr 0xc000 value 0x0 size 4 name"
     text = f"""{{ echo "{mark}"; i=0; while :; do
-    echo "{line} 'r$i'"; i=$((i+1)); done; }} > "$trace""""
+    echo "{line} 'r$i'"; i=$((i+1)); done; }} > "$trace"
+    """
     with pytest.raises(CannotMeasure, match="more regions than it can count"):
         run.execute(snapshot(tmp_path, text), "sender", None)
     assert not list(scratch.iterdir())
