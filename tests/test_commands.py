@@ -227,13 +227,15 @@ def test_an_error_ends_every_guest_and_is_passed_on(
     ) -> dict[str, Any]:
         if task.profile.name == "e1000":
             raise error
-        assert guest.CANCEL.wait(10)
+        seen.append(guest.CANCEL.wait(10))
         return entry_of(task)
 
+    seen: list[bool] = []
     measuring(monkeypatch, measure)
     monkeypatch.setattr("os.cpu_count", lambda: 2)
     with pytest.raises(type(error)):
         commands.bench(request_)
+    assert seen == [True]
     assert request_.json and not request_.json.exists()
 
 

@@ -161,7 +161,7 @@ WRONG = {
         "'bar.index' is missing",
     ),
     "bar_index_type": ("index = 0", 'index = "0"', "'bar.index'"),
-    "bar_index_bool": ("index = 0", "index = true", "'bar.index'"),
+    "vary_value_bool": ("[0, 256]", "[true, 256]", "'vary.values'"),
     "bar_index_range": ("index = 0", "index = 6", "'bar.index'"),
     "bar_twice": ("index = 1", "index = 0", "'bar.index'"),
     "bar_alias_type": ("alias_of = 0", 'alias_of = "0"', "'bar.alias_of'"),
