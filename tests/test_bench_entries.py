@@ -21,7 +21,6 @@ from recorded import (
     TASK,
     executing,
     outcome,
-    rest,
     trio,
 )
 from ringside import bench
