@@ -1,0 +1,305 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Interrupt status and mask of a chip, and the orders in which they are used.
+ *
+ * All chips here raise a level that follows status & mask, or send a message
+ * whenever that becomes nonzero. Two orders follow from it, and no event is
+ * lost in either:
+ *
+ *  - acknowledge, then look at the rings: what arrives after the look sets its
+ *    bit again;
+ *  - look at the rings, then unmask: what arrived in between has its bit set,
+ *    so the unmask itself raises the interrupt.
+ */
+
+#include "irqmask.h"
+
+static u32 rs_irq_read(struct rs_irqmask *im, u32 reg)
+{
+	if (im->regs->bytes == 2)
+		return rs_read16(im->access, reg);
+	return rs_read32(im->access, reg);
+}
+
+static void rs_irq_write(struct rs_irqmask *im, u32 reg, u32 value)
+{
+	if (im->regs->bytes == 2)
+		rs_write16(im->access, reg, value);
+	else
+		rs_write32(im->access, reg, value);
+}
+
+static u32 rs_irq_all_ones(const struct rs_irqmask *im)
+{
+	return im->regs->bytes == 2 ? 0xffff : 0xffffffff;
+}
+
+static u32 rs_irq_all(const struct rs_irqmask *im)
+{
+	return im->events.poll | im->events.other;
+}
+
+/* Status, or 0 and gone when the device does not answer. */
+static u32 rs_irq_status(struct rs_irqmask *im)
+{
+	u32 status = rs_irq_read(im, im->regs->status);
+
+	if (unlikely(status == rs_irq_all_ones(im))) {
+		im->gone = true;
+		return 0;
+	}
+	return status;
+}
+
+static void rs_irq_ack(struct rs_irqmask *im, u32 events)
+{
+	if (!im->regs->read_acks)
+		rs_irq_write(im, im->regs->status, events);
+}
+
+/* Let @events through and no others. Called with the lock held. */
+static void rs_irq_set_mask(struct rs_irqmask *im, u32 events)
+{
+	u32 old = im->mask;
+
+	if (im->readback) {
+		old = rs_irq_read(im, im->regs->mask);
+		if (unlikely(old == rs_irq_all_ones(im))) {
+			im->gone = true;
+			return;
+		}
+	}
+	im->mask = events;
+
+	if (!im->regs->set) {
+		rs_irq_write(im, im->regs->mask, events);
+		return;
+	}
+	if (old & ~events)
+		rs_irq_write(im, im->regs->clear, old & ~events);
+	if (events & ~old)
+		rs_irq_write(im, im->regs->set, events & ~old);
+}
+
+/**
+ * rs_irqmask_init() - describe a chip's interrupts; touches no register
+ * @im: the mask
+ * @access: the registers
+ * @regs: which of them
+ * @events: what the driver serves
+ */
+void rs_irqmask_init(struct rs_irqmask *im, struct rs_access *access,
+		     const struct rs_irq_regs *regs,
+		     const struct rs_irq_events *events)
+{
+	im->access = access;
+	im->regs = regs;
+	im->events = *events;
+	spin_lock_init(&im->lock);
+	im->mask = 0;
+	im->seen = 0;
+	im->missed = false;
+	im->gone = false;
+}
+
+/* Let all events through. The handler must be there and the poll enabled. */
+void rs_irqmask_open(struct rs_irqmask *im)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&im->lock, flags);
+	if (!im->gone)
+		rs_irq_set_mask(im, rs_irq_all(im));
+	spin_unlock_irqrestore(&im->lock, flags);
+}
+
+/*
+ * Mask all events. Written whatever the copy says, since a reset or a resume
+ * may have changed the register, and read back, because a posted write could
+ * still let an interrupt through after synchronize_irq().
+ */
+void rs_irqmask_close(struct rs_irqmask *im)
+{
+	unsigned long flags;
+	u32 reg = im->regs->clear ?: im->regs->mask;
+
+	spin_lock_irqsave(&im->lock, flags);
+	im->mask = 0;
+	if (!im->gone) {
+		rs_irq_write(im, reg, im->regs->clear ? rs_irq_all_ones(im) : 0);
+		rs_irq_read(im, im->regs->mask);
+	}
+	spin_unlock_irqrestore(&im->lock, flags);
+}
+
+/**
+ * rs_irqmask_direct() - the handler of scheme irq: serve everything here
+ * @im: the mask
+ * @serve: serves events
+ * @ctx: handed to @serve
+ *
+ * Registers per interrupt: read status, write it back; with the work loop
+ * read status again. The loop ends when nothing is left, and after
+ * RS_IRQ_MAX_WORK turns when a bit is stuck or packets never stop.
+ */
+enum rs_irq_action rs_irqmask_direct(struct rs_irqmask *im,
+				     rs_irq_serve_fn serve, void *ctx)
+{
+	enum rs_irq_action action = RS_IRQ_NONE;
+	u32 wanted = READ_ONCE(im->mask);
+	unsigned int turn;
+	u32 status;
+
+	if (im->gone || !wanted)
+		return RS_IRQ_NONE;
+	for (turn = 0; turn < RS_IRQ_MAX_WORK; turn++) {
+		status = rs_irq_status(im) & wanted;
+		if (!status)
+			break;
+		rs_irq_ack(im, status);
+		serve(ctx, status);
+		action = RS_IRQ_HANDLED;
+		if (!im->work_loop)
+			break;
+	}
+	return im->gone ? RS_IRQ_GONE : action;
+}
+
+/*
+ * The classical order: acknowledge all but the poll's events, mask those.
+ * Other events stay let through and are served by the poll, in one context.
+ */
+static void rs_irq_defer_readback(struct rs_irqmask *im, u32 status)
+{
+	rs_irq_ack(im, status & ~im->events.poll);
+	rs_irq_set_mask(im, im->events.other);
+	if (im->work_loop) {
+		u32 more = rs_irq_status(im) & im->events.other;
+
+		/* A write would be needed, so it stays for the next interrupt. */
+		if (im->regs->read_acks)
+			im->seen |= more;
+	}
+}
+
+/**
+ * rs_irqmask_defer() - the handler of scheme napi: mask, leave the rest to poll
+ * @im: the mask
+ *
+ * cached masks everything with one write and no read. While everything is
+ * masked the interrupt cannot be ours and status is left alone: where reading
+ * acknowledges, a read on behalf of a neighbour on a shared line would swallow
+ * the event that the unmask is to raise. readback leaves the other events on
+ * and has to read, so it remembers what it swallowed for the poll.
+ */
+enum rs_irq_action rs_irqmask_defer(struct rs_irqmask *im)
+{
+	enum rs_irq_action action = RS_IRQ_NONE;
+	unsigned long flags;
+	u32 status, ours;
+
+	spin_lock_irqsave(&im->lock, flags);
+	if (im->gone || !im->mask)
+		goto out;
+	status = rs_irq_status(im);
+	if (im->gone) {
+		action = RS_IRQ_GONE;
+		goto out;
+	}
+
+	ours = status & im->mask;
+	if (im->regs->read_acks && (status & im->events.poll & ~im->mask))
+		im->missed = true;
+	if (!ours)
+		goto out;
+
+	im->seen |= ours & im->events.other;
+	if (im->readback)
+		rs_irq_defer_readback(im, ours);
+	else
+		rs_irq_set_mask(im, 0);
+	action = im->gone ? RS_IRQ_GONE : RS_IRQ_POLL;
+out:
+	spin_unlock_irqrestore(&im->lock, flags);
+	return action;
+}
+
+/**
+ * rs_irqmask_poll_begin() - acknowledge what this poll is going to look for
+ * @im: the mask
+ *
+ * Called before the rings are looked at, never after. Other events are
+ * acknowledged only if a handler saw them, and readback's handler has done
+ * that already.
+ *
+ * Return: the other events to serve now.
+ */
+u32 rs_irqmask_poll_begin(struct rs_irqmask *im)
+{
+	unsigned long flags;
+	u32 seen;
+
+	spin_lock_irqsave(&im->lock, flags);
+	seen = im->seen;
+	im->seen = 0;
+	im->missed = false;
+	if (!im->gone)
+		rs_irq_ack(im, im->events.poll | (im->readback ? 0 : seen));
+	spin_unlock_irqrestore(&im->lock, flags);
+	return seen;
+}
+
+/**
+ * rs_irqmask_poll_again() - the classical look at status before the unmask
+ * @im: the mask
+ *
+ * cached needs no such look: see the top of this file.
+ *
+ * Return: true if there is more to do, so that the poll must not complete.
+ */
+bool rs_irqmask_poll_again(struct rs_irqmask *im)
+{
+	unsigned long flags;
+	bool again = false;
+
+	if (!im->readback)
+		return false;
+
+	spin_lock_irqsave(&im->lock, flags);
+	if (!im->gone) {
+		u32 status = rs_irq_status(im);
+
+		if (im->regs->read_acks)
+			im->seen |= status & im->events.other;
+		again = (status & im->events.poll) || im->missed || im->seen;
+	}
+	spin_unlock_irqrestore(&im->lock, flags);
+	return again;
+}
+
+/**
+ * rs_irqmask_poll_end() - let events through again
+ * @im: the mask
+ *
+ * Only for the poll that completed: whoever ignores what napi_complete_done()
+ * says unmasks while a poll is scheduled.
+ *
+ * Return: true if unmasked or the device is gone; false if a handler took
+ * events meanwhile that no unmask will raise again: poll once more.
+ */
+bool rs_irqmask_poll_end(struct rs_irqmask *im)
+{
+	unsigned long flags;
+	bool done = true;
+
+	spin_lock_irqsave(&im->lock, flags);
+	if (im->gone)
+		goto out;
+	if (im->missed || im->seen)
+		done = false;
+	else
+		rs_irq_set_mask(im, rs_irq_all(im));
+out:
+	spin_unlock_irqrestore(&im->lock, flags);
+	return done;
+}
