@@ -246,9 +246,12 @@ def test_mutant_whose_line_is_gone() -> None:
 def test_failed_cases() -> None:
     """Colours, suites and passed cases are left out."""
     output = (
-        "[12:00:00] \x1b[31m[FAILED]\x1b[0m ring_stops\n"
+        "[12:00:00] \x1b[31m[FAILED]\x1b[0m 3 of 8 used\n"
+        "[12:00:00] \x1b[31m[FAILED]\x1b[0m page_pool\n"
+        "[12:00:00] \x1b[31m==== [FAILED] ring_stops ====\x1b[0m\n"
         "[12:00:00] \x1b[32m[PASSED]\x1b[0m ring_wakes\n"
         "[12:00:00] # ring: pass:1 fail:1\n"
-        "[12:00:00] \x1b[31m[FAILED]\x1b[0m ring\n"
+        "[12:00:00] \x1b[31m==== [FAILED] rx_lengths ====\x1b[0m\n"
+        "[12:00:00] \x1b[31m==== [FAILED] ring ====\x1b[0m\n"
     )
     assert kunit.failed_cases(output) == ["ring_stops"]

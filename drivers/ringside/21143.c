@@ -34,6 +34,7 @@
 #define   DC_SF		BIT(21)	/* store and forward */
 #define   DC_MBO	BIT(25)	/* must be one */
 #define DC_CSR7		0x38	/* interrupt enable */
+#define DC_CSR8		0x40	/* missed frames, 16 bits; reading clears */
 #define DC_CSR9		0x48	/* serial ROM and MII management */
 #define   DC_SROM_CS	BIT(0)
 #define   DC_SROM_CK	BIT(1)
@@ -369,6 +370,11 @@ static bool dc_link(struct rs_dev *rs)
 	return !(sia & DC_LS100) || !(sia & DC_LS10);
 }
 
+static u32 dc_missed(struct rs_dev *rs)
+{
+	return rs_read32(&rs->access, DC_CSR8) & 0xffff;
+}
+
 /* After a refill: look at the descriptors again. */
 static void dc_other(struct rs_dev *rs, u32 events)
 {
@@ -410,5 +416,6 @@ const struct rs_chip rs_chip_21143 = {
 	.rx_mode = dc_rx_mode,
 	.link = dc_link,
 	.other = dc_other,
+	.missed = dc_missed,
 	.address_restarts = true,
 };

@@ -38,6 +38,7 @@
 #define   CP_RCR_AB	BIT(3)	/* broadcast */
 #define   CP_RCR_MXDMA	(6u << 8)
 #define   CP_RCR_RXFTH	(7u << 13)	/* a whole frame before the bus is asked */
+#define CP_MPC		0x4c	/* missed packets, 24 bits; a write clears */
 #define CP_9346CR	0x50
 #define   CP_UNLOCK	0xc0
 #define CP_MSR		0x58
@@ -262,6 +263,15 @@ static bool cp_link(struct rs_dev *rs)
 	return !(rs_read8(&rs->access, CP_MSR) & CP_MSR_LINKB);
 }
 
+static u32 cp_missed(struct rs_dev *rs)
+{
+	u32 missed = rs_read32(&rs->access, CP_MPC) & 0xffffff;
+
+	if (missed)
+		rs_write32(&rs->access, CP_MPC, 0);
+	return missed;
+}
+
 static void cp_other(struct rs_dev *rs, u32 events)
 {
 	mod_delayed_work(system_wq, &rs->watch, 0);
@@ -302,4 +312,5 @@ const struct rs_chip rs_chip_8139cp = {
 	.rx_mode = cp_rx_mode,
 	.link = cp_link,
 	.other = cp_other,
+	.missed = cp_missed,
 };

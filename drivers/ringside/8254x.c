@@ -28,6 +28,7 @@
 #define   E1_RCTL_MPE	BIT(4)	/* multicast promiscuous */
 #define   E1_RCTL_LPE	BIT(5)	/* frames longer than 1522 bytes */
 #define   E1_RCTL_BAM	BIT(15)	/* broadcast */
+#define   E1_RCTL_SECRC	BIT(26)	/* strip the FCS */
 #define   E1_RCTL_4096	(3u << 16 | BIT(25))
 #define   E1_RCTL_8192	(2u << 16 | BIT(25))
 #define E1_TCTL		0x0400
@@ -49,6 +50,7 @@
 #define E1_TDH		0x3810
 #define E1_TDT		0x3818
 #define E1_TIDV		0x3820
+#define E1_MPC		0x4010	/* missed packets; reading clears */
 #define E1_MTA		0x5200	/* 128 words of multicast hash */
 #define   E1_MTA_WORDS	128
 #define E1_RAL0		0x5400
@@ -130,6 +132,17 @@ static void e1_rx_frame(struct rs_rx *rx, u32 slot, struct rs_frame *frame)
 	frame->length_error = false;
 }
 
+/*
+ * 82574: the FCS is stripped. Left on, QEMU puts it into a descriptor of its
+ * own, and every frame looks like one that spans buffers.
+ */
+static void e1_rx_frame_stripped(struct rs_rx *rx, u32 slot,
+				 struct rs_frame *frame)
+{
+	e1_rx_frame(rx, slot, frame);
+	frame->len += ETH_FCS_LEN;
+}
+
 static void e1_rx_doorbell(struct rs_rx *rx, u32 slot)
 {
 	rs_write32(rx->access, E1_RDT, slot);
@@ -139,6 +152,13 @@ static const struct rs_rx_ops e1_rx_ops = {
 	.ring = { .fill = rs_rx_fill, .give = e1_give, .mine = e1_rx_mine },
 	.arm = e1_rx_arm,
 	.frame = e1_rx_frame,
+	.doorbell = e1_rx_doorbell,
+};
+
+static const struct rs_rx_ops e1_rx_ops_stripped = {
+	.ring = { .fill = rs_rx_fill, .give = e1_give, .mine = e1_rx_mine },
+	.arm = e1_rx_arm,
+	.frame = e1_rx_frame_stripped,
 	.doorbell = e1_rx_doorbell,
 };
 
@@ -222,6 +242,8 @@ static u32 e1_rctl(struct rs_dev *rs)
 	u32 room = rs->rx.bufs.room;
 	u32 rctl = E1_RCTL_EN | E1_RCTL_BAM;
 
+	if (rs->chip->rx_ops == &e1_rx_ops_stripped)
+		rctl |= E1_RCTL_SECRC;
 	if (room > 4096)
 		rctl |= E1_RCTL_8192;
 	else if (room > 2048)
@@ -293,6 +315,11 @@ static bool e1_link(struct rs_dev *rs)
 	return rs_read32(&rs->access, E1_STATUS) & E1_STATUS_LU;
 }
 
+static u32 e1_missed(struct rs_dev *rs)
+{
+	return rs_read32(&rs->access, E1_MPC);
+}
+
 static void e1_other(struct rs_dev *rs, u32 events)
 {
 	mod_delayed_work(system_wq, &rs->watch, 0);
@@ -329,7 +356,6 @@ static const u32 e1_regs[] = {
 	.ring_max = 4096,						\
 	.ring_default = 256,						\
 	.spare = 1,							\
-	.rx_ops = &e1_rx_ops,						\
 	.tx_ops = &e1_tx_ops,						\
 	.max_frame = E1_MAX_FRAME,					\
 	.rx_room = e1_rx_room,						\
@@ -340,16 +366,19 @@ static const u32 e1_regs[] = {
 	.rx_mode = e1_rx_mode,						\
 	.link = e1_link,						\
 	.other = e1_other,						\
+	.missed = e1_missed,						\
 	.mitigate = e1_mitigate
 
 const struct rs_chip rs_chip_8254x = {
 	.name = "8254x",
-	.caps = RS_CAP_SG | RS_CAP_DMA64,
+	.caps = RS_CAP_SG | RS_CAP_DMA64 | RS_CAP_RESTART,
+	.rx_ops = &e1_rx_ops,
 	E1_CHIP,
 };
 
 const struct rs_chip rs_chip_82574 = {
 	.name = "82574L",
-	.caps = RS_CAP_SG | RS_CAP_DMA64 | RS_CAP_MSI,
+	.caps = RS_CAP_SG | RS_CAP_DMA64 | RS_CAP_RESTART | RS_CAP_MSI,
+	.rx_ops = &e1_rx_ops_stripped,
 	E1_CHIP,
 };

@@ -5,7 +5,7 @@
 
 #include <linux/pci.h>
 
-#if __has_include(<net/page_pool/helpers.h>)
+#if __has_include("net/page_pool/helpers.h")
 #include <net/page_pool/helpers.h>
 #else
 #include <net/page_pool.h>

@@ -169,11 +169,11 @@ static int rs_set_ringparam(struct net_device *netdev,
 	rs->tx_size = tx;
 	if (!rs->running)
 		return 0;
-	err = rs_restart(rs);
+	err = rs_restart(rs, false);
 	if (err) {
 		rs->rx_size = old_rx;
 		rs->tx_size = old_tx;
-		rs_restart(rs);
+		rs_restart(rs, true);
 	}
 	return err;
 }
@@ -272,7 +272,7 @@ static void rs_self_test(struct net_device *netdev, struct ethtool_test *test,
 	if (running)
 		rs_down(rs);
 	data[1] = rs->chip->reset(rs) || !rs_test_mask(rs);
-	if (running && rs_up(rs))
+	if (running && rs_up(rs, true))
 		data[1] = 1;
 	data[0] = !rs->chip->link(rs);
 out:

@@ -154,6 +154,8 @@ void rs_watch(struct work_struct *work)
 		return;
 	queue_delayed_work(system_wq, &rs->watch, RS_WATCH_PERIOD);
 
+	/* often enough that no counter of a chip runs full unseen */
+	rs_read_missed(rs);
 	link = rs->chip->link(rs);
 	if (link != netif_carrier_ok(rs->netdev)) {
 		if (netif_msg_link(rs))

@@ -81,20 +81,23 @@ static void rs_free_rings(struct rs_dev *rs)
 /**
  * rs_up() - rings, handler, chip, interrupts, in this order
  * @rs: the device; RTNL is held
+ * @reset: reset the chip, even if it could do without
  *
  * Events are let through last: until then the handler claims nothing, so a
  * line that is already asserted by a neighbour does no harm.
  */
-int rs_up(struct rs_dev *rs)
+int rs_up(struct rs_dev *rs, bool reset)
 {
 	int err;
 
 	err = rs_alloc_rings(rs);
 	if (err)
 		return err;
-	err = rs->chip->reset(rs);
-	if (err)
-		goto free_rings;
+	if (reset || !(rs->chip->caps & RS_CAP_RESTART)) {
+		err = rs->chip->reset(rs);
+		if (err)
+			goto free_rings;
+	}
 	rs_irqmask_init(&rs->irqmask, &rs->access, &rs->chip->irq,
 			&rs->chip->events);
 	err = request_irq(rs->irq, rs_interrupt, IRQF_SHARED, rs->netdev->name,
@@ -140,6 +143,7 @@ void rs_down(struct rs_dev *rs)
 	rs_pause(rs);
 	cancel_delayed_work_sync(&rs->watch);
 	netif_carrier_off(rs->netdev);
+	rs_read_missed(rs);
 	if (!rs->irqmask.gone)
 		rs->chip->stop(rs);
 	rs_drain_rx(rs);
@@ -150,7 +154,7 @@ void rs_down(struct rs_dev *rs)
 
 static int rs_ndo_open(struct net_device *netdev)
 {
-	return rs_up(netdev_priv(netdev));
+	return rs_up(netdev_priv(netdev), true);
 }
 
 static int rs_ndo_stop(struct net_device *netdev)
@@ -171,6 +175,23 @@ static netdev_tx_t rs_ndo_start_xmit(struct sk_buff *skb,
 	return rs_tx_xmit(&rs->tx, skb, netdev_xmit_more());
 }
 
+/**
+ * rs_read_missed() - frames the chip could not store, since the driver is bound
+ * @rs: the device; any context
+ */
+u64 rs_read_missed(struct rs_dev *rs)
+{
+	unsigned long flags;
+	u64 missed;
+
+	spin_lock_irqsave(&rs->missed_lock, flags);
+	if (rs->running && !rs->irqmask.gone)
+		rs->missed += rs->chip->missed(rs);
+	missed = rs->missed;
+	spin_unlock_irqrestore(&rs->missed_lock, flags);
+	return missed;
+}
+
 static void rs_ndo_get_stats64(struct net_device *netdev,
 			       struct rtnl_link_stats64 *stats)
 {
@@ -184,6 +205,7 @@ static void rs_ndo_get_stats64(struct net_device *netdev,
 	stats->rx_crc_errors = rs_rx_stat(&rs->rx, RS_RX_CRC_ERRORS);
 	stats->rx_frame_errors = rs_rx_stat(&rs->rx, RS_RX_ALIGN_ERRORS);
 	stats->rx_fifo_errors = rs_rx_stat(&rs->rx, RS_RX_FIFO_ERRORS);
+	stats->rx_missed_errors = rs_read_missed(rs);
 	stats->rx_errors = stats->rx_length_errors + stats->rx_crc_errors +
 			   stats->rx_frame_errors + stats->rx_fifo_errors;
 	stats->tx_packets = rs_tx_stat(&rs->tx, RS_TX_PACKETS);
@@ -209,7 +231,7 @@ static int rs_ndo_set_mac_address(struct net_device *netdev, void *address)
 	if (err || !rs->running)
 		return err;
 	if (rs->chip->address_restarts)
-		return rs_restart(rs);
+		return rs_restart(rs, false);
 	rs->chip->rx_mode(rs);
 	return 0;
 }
@@ -228,10 +250,10 @@ static int rs_ndo_change_mtu(struct net_device *netdev, int mtu)
 	if (err)
 		return err;
 	WRITE_ONCE(netdev->mtu, mtu);
-	err = rs_restart(rs);
+	err = rs_restart(rs, false);
 	if (err) {
 		WRITE_ONCE(netdev->mtu, old);
-		rs_restart(rs);
+		rs_restart(rs, true);
 	}
 	return err;
 }
@@ -274,15 +296,16 @@ const struct net_device_ops rs_netdev_ops = {
 /**
  * rs_restart() - down and up, for what the chip takes only when stopped
  * @rs: the device, running or left down by a restart that failed; RTNL held
+ * @reset: reset the chip, even if it could do without
  */
-int rs_restart(struct rs_dev *rs)
+int rs_restart(struct rs_dev *rs, bool reset)
 {
 	bool carrier = netif_carrier_ok(rs->netdev);
 	int err;
 
 	if (rs->running)
 		rs_down(rs);
-	err = rs_up(rs);
+	err = rs_up(rs, reset);
 	if (err)
 		netdev_err(rs->netdev, "restart failed: %d\n", err);
 	else if (carrier)
@@ -299,7 +322,7 @@ static void rs_reset_work(struct work_struct *work)
 	if (rs->running && !rs->irqmask.gone) {
 		rs->resets++;
 		netdev_warn(rs->netdev, "transmit timeout, restarting\n");
-		rs_restart(rs);
+		rs_restart(rs, true);
 	}
 	rtnl_unlock();
 }
@@ -320,6 +343,7 @@ void rs_netdev_setup(struct rs_dev *rs)
 {
 	struct net_device *netdev = rs->netdev;
 
+	spin_lock_init(&rs->missed_lock);
 	INIT_DELAYED_WORK(&rs->watch, rs_watch);
 	INIT_WORK(&rs->reset, rs_reset_work);
 	INIT_WORK(&rs->gone, rs_gone_work);

@@ -210,7 +210,7 @@ static int rs_resume_device(struct device *dev)
 	rtnl_lock();
 	pci_set_master(rs->pdev);
 	if (netif_running(rs->netdev))
-		err = rs_up(rs);
+		err = rs_up(rs, true);
 	if (!err)
 		netif_device_attach(rs->netdev);
 	rtnl_unlock();

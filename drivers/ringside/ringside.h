@@ -51,6 +51,7 @@ extern const char rs_flag_names[RS_FLAGS][ETH_GSTRING_LEN];
 #define RS_CAP_SG		BIT(1)	/* a packet may take several descriptors */
 #define RS_CAP_DMA64		BIT(2)
 #define RS_CAP_MSI		BIT(3)
+#define RS_CAP_RESTART		BIT(4)	/* new rings without a reset, which costs the link */
 
 struct rs_dev;
 
@@ -92,6 +93,8 @@ struct rs_chip {
 	bool address_restarts;
 	/* Events that are not of the poll, after the refill; may be NULL. */
 	void (*other)(struct rs_dev *rs, u32 events);
+	/* Frames lost for want of a buffer since the last call, which clears. */
+	u32 (*missed)(struct rs_dev *rs);
 	/* Interrupt mitigation in microseconds, 0 for none. */
 	void (*mitigate)(struct rs_dev *rs, u32 usecs);
 };
@@ -128,6 +131,8 @@ struct rs_dev {
 	struct work_struct reset;	/* after a transmit timeout */
 	struct work_struct gone;	/* after all ones */
 	unsigned int resets;
+	spinlock_t missed_lock;		/* a counter that clears when it is read */
+	u64 missed;
 };
 
 static inline bool rs_has(const struct rs_dev *rs, enum rs_flag flag)
@@ -143,9 +148,10 @@ extern const struct rs_chip rs_chip_21143;
 /* netdev.c */
 extern const struct net_device_ops rs_netdev_ops;
 void rs_netdev_setup(struct rs_dev *rs);
-int rs_up(struct rs_dev *rs);
+int rs_up(struct rs_dev *rs, bool reset);
+u64 rs_read_missed(struct rs_dev *rs);
 void rs_down(struct rs_dev *rs);
-int rs_restart(struct rs_dev *rs);
+int rs_restart(struct rs_dev *rs, bool reset);
 
 /* irq.c */
 irqreturn_t rs_interrupt(int irq, void *data);
