@@ -315,9 +315,24 @@ static bool e1_link(struct rs_dev *rs)
 	return rs_read32(&rs->access, E1_STATUS) & E1_STATUS_LU;
 }
 
+/*
+ * Reading clears, by the manual; QEMU goes on counting. A second read that does
+ * not show less tells which of the two it is.
+ */
 static u32 e1_missed(struct rs_dev *rs)
 {
-	return rs_read32(&rs->access, E1_MPC);
+	u32 count = rs_read32(&rs->access, E1_MPC);
+	u32 again = rs_read32(&rs->access, E1_MPC);
+	u32 fresh;
+
+	if (!again || again < count) {
+		rs->missed_seen = 0;
+		return count + again;
+	}
+	/* a reset clears it too */
+	fresh = again - (again < rs->missed_seen ? 0 : rs->missed_seen);
+	rs->missed_seen = again;
+	return fresh;
 }
 
 static void e1_other(struct rs_dev *rs, u32 events)

@@ -133,6 +133,7 @@ struct rs_dev {
 	unsigned int resets;
 	spinlock_t missed_lock;		/* a counter that clears when it is read */
 	u64 missed;
+	u32 missed_seen;		/* of a counter that does not */
 };
 
 static inline bool rs_has(const struct rs_dev *rs, enum rs_flag flag)
