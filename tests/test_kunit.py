@@ -14,8 +14,10 @@ from ringside.errors import CannotMeasure, UsageError
 
 # Stands in for the kernel's kunit.py: fails in the step that FAKE_FAILS names.
 FAKE_KUNIT = """
-import os, sys
+import os, sys, time
 step = sys.argv[1]
+if step == os.environ.get("FAKE_HANGS"):
+    time.sleep(60)
 print("fake kunit.py", *sys.argv[1:])
 if step == "exec" and "MUTANT_KILLER" in os.environ:
     print("[FAILED] ring_some_case")
@@ -234,6 +236,18 @@ def test_mutants_run_on_a_copy(
     assert unit.read_text() == before
     link = overlay / kunit.PLACE / "drivers"
     assert link.resolve() == kunit.REPOSITORY / "drivers"
+
+
+def test_mutant_that_hangs(
+    tree: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A kunit.py that never ends is ended, and the next mutant has its turn."""
+    monkeypatch.setenv("FAKE_HANGS", "exec")
+    monkeypatch.setattr(kunit, "MUTANT_TIMEOUT_S", 0.2)
+    overlay = kunit.overlay_of(tree, kunit.cache_dir())
+    mutants = kunit.read_mutants(kunit.MUTANTS, "all")[:2]
+    assert kunit.run_mutants(mutants, overlay) == 0
+    assert capsys.readouterr().out.count("by crash or hang") == 2
 
 
 def test_mutant_whose_line_is_gone() -> None:

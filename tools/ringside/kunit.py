@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tomllib
@@ -95,11 +96,28 @@ def cache_dir() -> Path:
 
 
 def _quiet(
-    command: Sequence[str], cwd: Path | None = None, limit_s: float | None = None
+    command: Sequence[str], cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, cwd=cwd, timeout=limit_s, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+
+
+def _limited(command: Sequence[str], limit_s: float) -> tuple[int | None, str]:
+    """Exit status and output; no status if it took too long and was ended."""
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, _ = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            # the kernel it started is in its process group
+            os.killpg(process.pid, signal.SIGKILL)
+            output, _ = process.communicate()
+            return None, output
+    return process.returncode, output
 
 
 def _call(command: Sequence[str], cwd: Path) -> None:
@@ -339,15 +357,14 @@ def try_mutant(mutant: Mutant, source: Path, overlay: Path) -> tuple[str, str]:
             return "error", "does not build"
         limit = ["--timeout", str(MUTANT_TIMEOUT_S)]
         # kunit.py itself may spin on the log of a kernel that broke off
-        exec_ = kunit_command("exec", overlay, "um", limit)
-        done = _quiet(exec_, limit_s=2 * MUTANT_TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        return "killed", "crash or hang"
+        status, output = _limited(
+            kunit_command("exec", overlay, "um", limit), 2 * MUTANT_TIMEOUT_S
+        )
     finally:
         file.write_text(original)
-    if done.returncode == 0:
+    if status == 0:
         return "survived", ""
-    cases = failed_cases(done.stdout)
+    cases = failed_cases(output)
     return "killed", cases[0] if cases else "crash or hang"
 
 
