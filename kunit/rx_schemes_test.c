@@ -65,7 +65,7 @@ static void expect_frame(struct fake_nic *nic, unsigned int index, u32 len,
 	fake_frame_fill(data, len, seed);
 	KUNIT_ASSERT_EQ(nic->test, len, skb->len + ETH_HLEN);
 	KUNIT_EXPECT_MEMEQ(nic->test, skb_mac_header(skb), data, len);
-	KUNIT_EXPECT_EQ(nic->test, htons(ETH_P_IP), skb->protocol);
+	KUNIT_EXPECT_EQ(nic->test, ETH_P_IP, ntohs(skb->protocol));
 	KUNIT_EXPECT_PTR_EQ(nic->test, nic->netdev, skb->dev);
 }
 
@@ -378,8 +378,8 @@ static void rx_drop_points(struct kunit *test)
 				(int)skb->pkt_type);
 		KUNIT_EXPECT_EQ(test, reads ? 60 - ETH_HLEN : 60, skb->len);
 		KUNIT_EXPECT_EQ(test, param->drop == RS_DROP_NONE ?
-				htons(ETH_P_IP) : htons(RS_ETH_P_NOBODY),
-				skb->protocol);
+				ETH_P_IP : RS_ETH_P_NOBODY,
+				ntohs(skb->protocol));
 		KUNIT_EXPECT_PTR_EQ(test, nic->netdev, skb->dev);
 		KUNIT_EXPECT_TRUE(test, skb_mac_header_was_set(skb));
 	}

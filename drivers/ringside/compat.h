@@ -5,10 +5,10 @@
 
 #include <linux/pci.h>
 
-#if __has_include("net/page_pool/helpers.h")
-#include <net/page_pool/helpers.h>
-#else
+#ifdef RINGSIDE_OLD_PAGE_POOL
 #include <net/page_pool.h>
+#else
+#include <net/page_pool/helpers.h>
 #endif
 
 #ifndef PCI_IRQ_INTX
