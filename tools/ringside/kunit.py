@@ -383,6 +383,8 @@ def run_mutants(mutants: Sequence[Mutant], overlay: Path) -> int:
             print(f"{outcome}: {mutant.id}{f' by {by}' if by else ''}", flush=True)
     finally:
         link_sources(overlay, REPOSITORY)
+        # the last mutant's objects are newer than the sources that stand here again
+        shutil.rmtree(overlay.parent / "um" / PLACE, ignore_errors=True)
     print(f"mutants: {outcomes.count('killed')} of {len(outcomes)} killed")
     if "error" in outcomes:
         return EXIT_CANNOT_MEASURE
