@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What one does with a fresh clone: each target sets up what it needs.
 
-.PHONY: help setup bench test lint clean
+.PHONY: help setup bench kunit test lint perf clean
 
 help:
 	@echo 'make bench   set up what is missing, then measure: ./ringside bench $$(ARGS)'
 	@echo 'make test    set up, then lint and all tests'
+	@echo 'make kunit   set up, then the KUnit suites of the reference driver on UML'
+	@echo 'make perf    measure the bench itself, write docs/performance.md'
 	@echo 'make lint    set up, then lint only'
 	@echo 'make setup   only set up what ./ringside needs'
 	@echo 'make clean   remove what was built here (the cache stays)'
@@ -19,6 +21,10 @@ setup:
 bench: setup
 	@./ringside bench $(ARGS)
 
+kunit:
+	@tools/setup/run packages kunit
+	@./ringside kunit $(ARGS)
+
 test:
 	@tools/setup/run test
 	@tests/run
@@ -26,6 +32,9 @@ test:
 lint:
 	@tools/setup/run test
 	@tools/lint/run
+
+perf: setup
+	@PYTHONPATH=tools /usr/bin/python3 -B tools/perf/perf.py
 
 clean:
 	rm -rf build

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ringside import kunit
+from ringside import builds, cache, kunit
 from ringside.errors import CannotMeasure, UsageError
 
 # Stands in for the kernel's kunit.py: fails in the step that FAKE_FAILS names.
@@ -135,7 +135,7 @@ def test_wrong_use(tree: Path, wrong: dict[str, str]) -> None:
     """Each wrong word is refused before anything is built."""
     with pytest.raises(UsageError):
         kunit.run(options(tree, **wrong))
-    assert not kunit.cache_dir().exists()
+    assert not cache.root().exists()
 
 
 def test_tree_that_is_none(tmp_path: Path) -> None:
@@ -206,7 +206,7 @@ def test_every_mutant_applies() -> None:
     assert len({mutant.id for mutant in mutants}) == len(mutants)
     for mutant in mutants:
         assert mutant.file.removesuffix(".c") in kunit.COVERED_UNITS
-        text = (kunit.REPOSITORY / "drivers/ringside" / mutant.file).read_text()
+        text = (builds.TREE / "drivers/ringside" / mutant.file).read_text()
         assert mutant.apply(text) != text
 
 
@@ -225,9 +225,9 @@ def test_mutants_run_on_a_copy(
     said: str,
 ) -> None:
     """The repository is never edited, and stands in the overlay again after."""
-    unit = kunit.REPOSITORY / "drivers/ringside/ring.c"
+    unit = builds.TREE / "drivers/ringside/ring.c"
     before = unit.read_text()
-    overlay = kunit.overlay_of(tree, kunit.cache_dir())
+    overlay = kunit.overlay_of(tree, cache.root())
     if status == 0:
         monkeypatch.setenv("MUTANT_KILLER", "1")
     mutants = kunit.read_mutants(kunit.MUTANTS, "ring-posts-when-full")
@@ -235,7 +235,7 @@ def test_mutants_run_on_a_copy(
     assert said in capsys.readouterr().out
     assert unit.read_text() == before
     link = overlay / kunit.PLACE / "drivers"
-    assert link.resolve() == kunit.REPOSITORY / "drivers"
+    assert link.resolve() == builds.TREE / "drivers"
 
 
 def test_mutant_that_hangs(
@@ -244,7 +244,7 @@ def test_mutant_that_hangs(
     """A kunit.py that never ends is ended, and the next mutant has its turn."""
     monkeypatch.setenv("FAKE_HANGS", "exec")
     monkeypatch.setattr(kunit, "MUTANT_TIMEOUT_S", 0.2)
-    overlay = kunit.overlay_of(tree, kunit.cache_dir())
+    overlay = kunit.overlay_of(tree, cache.root())
     mutants = kunit.read_mutants(kunit.MUTANTS, "all")[:2]
     assert kunit.run_mutants(mutants, overlay) == 0
     assert capsys.readouterr().out.count("by crash or hang") == 2

@@ -97,6 +97,17 @@ def _parser() -> argparse.ArgumentParser:
     bench.add_argument(
         "--html", type=Path, metavar="FILE", help="write the report there"
     )
+    kunit = commands.add_parser("kunit", help="the reference driver's KUnit suites")
+    kunit.add_argument("--suite", metavar="NAME,..", help="default: all")
+    kunit.add_argument("--arch", choices=("um", "x86_64"), default="um")
+    kunit.add_argument(
+        "--tree", metavar="DIR", help="kernel tree; default: Debian's linux-source-6.12"
+    )
+    kunit.add_argument(
+        "--mutants",
+        metavar="ID,..|all",
+        help="put these known bugs in, one at a time: each must fail a suite",
+    )
     return parser
 
 
@@ -121,6 +132,12 @@ def _interrupted(*_: object) -> NoReturn:
 
 def _run(argv: Sequence[str]) -> int:
     arguments = _parser().parse_args(argv)
+    if arguments.command == "kunit":
+        # Runs without what the other commands need.
+        # pylint: disable-next=import-outside-toplevel
+        from ringside import kunit
+
+        return kunit.run(arguments)
     # Late, so that help and refusals are quick.
     # pylint: disable=import-outside-toplevel
     from ringside import commands

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 
-from .errors import (
+from ringside.builds import TREE
+from ringside.cache import root
+from ringside.errors import (
     EXIT_CANNOT_MEASURE,
     EXIT_GOOD,
     EXIT_NOT_GOOD,
@@ -23,7 +25,6 @@ from .errors import (
     UsageError,
 )
 
-REPOSITORY = Path(__file__).resolve().parents[2]
 SOURCE_PACKAGE = "linux-source-6.12"
 SUITES = ("ring", "mapping", "irqmask", "rx_schemes", "rx_lengths", "tx")
 ARCHES = ("um", "x86_64")
@@ -33,7 +34,7 @@ COVERED_UNITS = ("ring", "mapping", "irqmask")
 MIN_LINES_PERCENT = 95.0
 MIN_BRANCHES_PERCENT = 85.0
 
-MUTANTS = REPOSITORY / "kunit/mutants/mutants.toml"
+MUTANTS = TREE / "kunit/mutants/mutants.toml"
 # A run takes a few seconds; a mutant that makes the kernel hang is killed by this.
 MUTANT_TIMEOUT_S = 30
 
@@ -87,12 +88,6 @@ class Mutant:
                 f"mutant {self.id}: its line is not once in {self.file}"
             )
         return text.replace(self.find, self.replace)
-
-
-def cache_dir() -> Path:
-    """The directory for what takes long to make and can be made again."""
-    chosen = os.environ.get("RINGSIDE_CACHE")
-    return Path(chosen) if chosen else Path.home() / ".cache" / "ringside"
 
 
 def _quiet(
@@ -219,7 +214,7 @@ def make_overlay(tree: Path, overlay: Path) -> None:
         "obj-$(CONFIG_RINGSIDE) += drivers/ringside/\n"
         "obj-$(CONFIG_RINGSIDE_KUNIT_TEST) += kunit/\n"
     )
-    link_sources(overlay, REPOSITORY)
+    link_sources(overlay, TREE)
 
 
 def link_sources(overlay: Path, repository: Path) -> None:
@@ -232,7 +227,7 @@ def link_sources(overlay: Path, repository: Path) -> None:
 
 def overlay_of(tree: Path, cache: Path) -> Path:
     """The overlay for this pair of tree and repository, made once and kept."""
-    key = sha256(f"{tree}\n{REPOSITORY}".encode()).hexdigest()[:12]
+    key = sha256(f"{tree}\n{TREE}".encode()).hexdigest()[:12]
     overlay = cache / "kunit" / key / "tree"
     stamp = overlay.parent / "made-by"
     recipe = sha256(Path(__file__).read_bytes()).hexdigest()
@@ -260,9 +255,9 @@ def kunit_command(
     command = [sys.executable, str(overlay / "tools/testing/kunit/kunit.py"), step]
     command += ["--build_dir", str(overlay.parent / arch)]
     if step != "exec":
-        command += ["--kunitconfig", str(REPOSITORY / "kunit/.kunitconfig")]
+        command += ["--kunitconfig", str(TREE / "kunit/.kunitconfig")]
         if arch == "um":
-            command += ["--kunitconfig", str(REPOSITORY / "kunit/coverage_um.config")]
+            command += ["--kunitconfig", str(TREE / "kunit/coverage_um.config")]
     command += ["--arch", arch]
     if step == "build":
         command += ["--jobs", str(os.cpu_count() or 1)]
@@ -373,7 +368,7 @@ def run_mutants(mutants: Sequence[Mutant], overlay: Path) -> int:
     source = overlay.parent / "mutated"
     shutil.rmtree(source, ignore_errors=True)
     for name in ("drivers", "kunit"):
-        shutil.copytree(REPOSITORY / name, source / name)
+        shutil.copytree(TREE / name, source / name)
     link_sources(overlay, source)
     outcomes: list[str] = []
     try:
@@ -382,7 +377,7 @@ def run_mutants(mutants: Sequence[Mutant], overlay: Path) -> int:
             outcomes.append(outcome)
             print(f"{outcome}: {mutant.id}{f' by {by}' if by else ''}", flush=True)
     finally:
-        link_sources(overlay, REPOSITORY)
+        link_sources(overlay, TREE)
         # the last mutant's objects are newer than the sources that stand here again
         shutil.rmtree(overlay.parent / "um" / PLACE, ignore_errors=True)
     print(f"mutants: {outcomes.count('killed')} of {len(outcomes)} killed")
@@ -403,7 +398,7 @@ def run(options: Namespace) -> int:
     mutants = read_mutants(MUTANTS, options.mutants) if options.mutants else []
     if mutants and arch != "um":
         raise UsageError("mutants are tried with --arch um only")
-    cache = cache_dir()
+    cache = root()
     overlay = overlay_of(find_tree(options.tree, cache), cache)
     for step in ("config", "build"):
         if subprocess.run(kunit_command(step, overlay, arch), check=False).returncode:
