@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ringside import builds, cache, kunit
+from ringside import builds, kunit
+from ringside.cache import root
 from ringside.errors import CannotMeasure, UsageError
 
 # Stands in for the kernel's kunit.py: fails in the step that FAKE_FAILS names.
@@ -46,9 +47,9 @@ def fixture_tree(tmp_path: Path) -> Path:
 @pytest.fixture(name="cache", autouse=True)
 def fixture_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A cache of the test's own."""
-    cache = tmp_path / "cache"
-    monkeypatch.setenv("RINGSIDE_CACHE", str(cache))
-    return cache
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("RINGSIDE_CACHE", str(folder))
+    return folder
 
 
 def options(tree: Path | None, **more: str) -> Namespace:
@@ -135,7 +136,7 @@ def test_wrong_use(tree: Path, wrong: dict[str, str]) -> None:
     """Each wrong word is refused before anything is built."""
     with pytest.raises(UsageError):
         kunit.run(options(tree, **wrong))
-    assert not cache.root().exists()
+    assert not root().exists()
 
 
 def test_tree_that_is_none(tmp_path: Path) -> None:
@@ -227,7 +228,7 @@ def test_mutants_run_on_a_copy(
     """The repository is never edited, and stands in the overlay again after."""
     unit = builds.TREE / "drivers/ringside/ring.c"
     before = unit.read_text()
-    overlay = kunit.overlay_of(tree, cache.root())
+    overlay = kunit.overlay_of(tree, root())
     if status == 0:
         monkeypatch.setenv("MUTANT_KILLER", "1")
     mutants = kunit.read_mutants(kunit.MUTANTS, "ring-posts-when-full")
@@ -244,7 +245,7 @@ def test_mutant_that_hangs(
     """A kunit.py that never ends is ended, and the next mutant has its turn."""
     monkeypatch.setenv("FAKE_HANGS", "exec")
     monkeypatch.setattr(kunit, "MUTANT_TIMEOUT_S", 0.2)
-    overlay = kunit.overlay_of(tree, cache.root())
+    overlay = kunit.overlay_of(tree, root())
     mutants = kunit.read_mutants(kunit.MUTANTS, "all")[:2]
     assert kunit.run_mutants(mutants, overlay) == 0
     assert capsys.readouterr().out.count("by crash or hang") == 2

@@ -105,8 +105,10 @@ def _parser() -> argparse.ArgumentParser:
     )
     kunit.add_argument(
         "--mutants",
-        metavar="ID,..|all",
-        help="put these known bugs in, one at a time: each must fail a suite",
+        nargs="?",
+        const="all",
+        metavar="ID,..",
+        help="put known bugs in, one at a time: each must fail a suite; default: all",
     )
     return parser
 

@@ -16,7 +16,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from ringside.builds import TREE
-from ringside.cache import root
+from ringside.cache import lock, root
 from ringside.errors import (
     EXIT_CANNOT_MEASURE,
     EXIT_GOOD,
@@ -226,14 +226,22 @@ def link_sources(overlay: Path, repository: Path) -> None:
 
 
 def overlay_of(tree: Path, cache: Path) -> Path:
-    """The overlay for this pair of tree and repository, made once and kept."""
-    key = sha256(f"{tree}\n{TREE}".encode()).hexdigest()[:12]
+    """The overlay of that tree, made once and kept, showing this repository.
+
+    Clones share it: building the kernel takes minutes. Our objects go when another
+    clone had it last, since make would take an older source for unchanged.
+    """
+    key = sha256(str(tree).encode()).hexdigest()[:12]
     overlay = cache / "kunit" / key / "tree"
     stamp = overlay.parent / "made-by"
     recipe = sha256(Path(__file__).read_bytes()).hexdigest()
     if not (overlay.is_dir() and stamp.is_file() and stamp.read_text() == recipe):
         make_overlay(tree, overlay)
         stamp.write_text(recipe)
+    elif (overlay / PLACE / "drivers").resolve() != TREE / "drivers":
+        link_sources(overlay, TREE)
+        for arch in ARCHES:
+            shutil.rmtree(overlay.parent / arch / PLACE, ignore_errors=True)
     return overlay
 
 
@@ -398,8 +406,15 @@ def run(options: Namespace) -> int:
     mutants = read_mutants(MUTANTS, options.mutants) if options.mutants else []
     if mutants and arch != "um":
         raise UsageError("mutants are tried with --arch um only")
-    cache = root()
-    overlay = overlay_of(find_tree(options.tree, cache), cache)
+    tree = find_tree(options.tree, root())
+    with lock(root() / "kunit.lock"):
+        return _run_in(overlay_of(tree, root()), arch, suites, mutants)
+
+
+def _run_in(
+    overlay: Path, arch: str, suites: Sequence[str], mutants: Sequence[Mutant]
+) -> int:
+    """Configure, build and run; one at a time, for there is one build folder."""
     for step in ("config", "build"):
         if subprocess.run(kunit_command(step, overlay, arch), check=False).returncode:
             print(
