@@ -203,6 +203,20 @@ static bool send_turn(struct load *load, uint64_t sequence)
 	return true;
 }
 
+/* What the socket refused before the window is no loss of the window. */
+static void forget_drops(struct load *load)
+{
+	unsigned int i;
+
+	for (i = 0; i < load->nr_streams; i++) {
+		struct stream *stream = &load->streams[i];
+
+		if (stream->at)
+			ring_read_drops(&stream->ring);
+		stream->ring.stack_drops = 0;
+	}
+}
+
 static bool warm_up(struct load *load)
 {
 	uint64_t start_ns = now_ns();
@@ -214,6 +228,7 @@ static bool warm_up(struct load *load)
 			return false;
 	}
 	wait_until(load, now_ns() + load->settle_ns);
+	forget_drops(load);
 	return true;
 }
 

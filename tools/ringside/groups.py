@@ -19,6 +19,8 @@ GROUPS = (
 # First match wins, so the narrow groups stand before the wide ones. Names are
 # those of kernels 6.1 to 7.3; a compiler's suffix (.constprop.0) is cut before.
 _PATTERNS = [
+    # Built into some kernels, a module of the driver's in others.
+    (DRIVER, r"virtqueue_|vring_|vp_|virtio_"),
     (
         "DMA mapping",
         r"dma_|__?dma_|iommu_|swiotlb_|debug_dma_|pci_dma_|__phys_addr|is_swiotlb",
