@@ -45,7 +45,8 @@ class Qemu:
         return 4 if self.version >= _PLUGIN_API_4_SINCE else 1
 
 
-def _candidates() -> list[Path]:
+def candidates() -> list[Path]:
+    """Every QEMU that could be used: the set-up's and the system's, or the named one."""
     named = os.environ.get("RINGSIDE_QEMU")
     if named:
         return [Path(named)]
@@ -70,7 +71,7 @@ def _probe(path: Path) -> Qemu:
 @functools.cache
 def find() -> Qemu:
     """The newest QEMU of the set-up's and the system's; RINGSIDE_QEMU names another."""
-    found = [_probe(path) for path in _candidates()]
+    found = [_probe(path) for path in candidates()]
     if not found:
         raise CannotMeasure("qemu-system-x86_64 is not installed: run make setup")
     return max(found, key=lambda qemu: qemu.version)
