@@ -87,18 +87,18 @@ static uint64_t now_ns(void)
 static void take_frame(struct load *load, struct stream *stream, const uint8_t *frame,
 		       size_t length)
 {
-	uint64_t sequence;
+	uint64_t sequence = UINT64_MAX;	/* stays when the frame's header is not ours */
 	enum frame_check check = frame_check(frame, length, load->size_bytes,
 					     (uint32_t)(stream - load->streams), &sequence);
 
 	if (check == FRAME_FOREIGN)
 		return;
-	if (check == FRAME_CORRUPTED || sequence >= load->warmup + load->count) {
-		stream->corrupted++;
-		return;
-	}
 	if (sequence < load->warmup) {
 		stream->warmed_up++;
+		return;
+	}
+	if (check == FRAME_CORRUPTED || sequence >= load->warmup + load->count) {
+		stream->corrupted++;
 		return;
 	}
 	sequence -= load->warmup;
