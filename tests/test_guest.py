@@ -135,6 +135,11 @@ ENDS = {
         "echo 'qemu: warning: hub 0 is not connected' >&2; exit 1",
         "QEMU ended with status 1",
     ),
+    "plugin": (
+        "echo 'cost plugin: no memory to count in' >&2;"
+        "echo 'qemu: Could not load plugin: error code -1' >&2; exit 1",
+        "no memory to count in",
+    ),
     "killed": ("kill -SEGV $$", "QEMU ended with signal SIGSEGV"),
     "full": (
         "echo 'qemu: write: No space left on device' >&2; exit 1",

@@ -2,7 +2,8 @@
 /*
  * agent: the lab's program in the guest. It brings up the ports, describes
  * them and pauses the guest, which is then kept. A run goes on from there: the
- * agent reads the one command, runs it and sends what it said.
+ * agent reads the one command, runs it and sends what it said. The command
+ * "symbols" lists the kernel's functions instead.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -23,8 +24,6 @@
 #define TRACING "/sys/kernel/tracing/"
 /* Timers of the ports and of the kernel have had their first turn by then. */
 #define CALM_S 3
-/* Longest period of a port's own timer (e1000's watchdog), so every run meets the same phase. */
-#define ALIGN_S 2
 
 struct port {
 	const char *pci;
@@ -203,6 +202,7 @@ static void describe_symbols(void)
 	if (symbols)
 		fclose(symbols);
 	channel_send("symbols", text, used);
+	channel_printf("done", "%d", 0);
 }
 
 static void send_between(const struct port *from, const struct port *to)
@@ -308,6 +308,17 @@ static void send_kernel_log(const char *type)
 	channel_send(type, text, used);
 }
 
+/*
+ * Timers of drivers count from here: they come at whole seconds, from which
+ * the sender keeps its window away.
+ */
+static void bring_up(const struct port *port)
+{
+	sleep_until(monotonic_s() + 1);
+	if (!netdev_up(port->name))
+		give_up("does not come up", port->name);
+}
+
 static void run_command(char *command, const struct port *generator, const struct port *port)
 {
 	char *arguments[64];
@@ -321,7 +332,6 @@ static void run_command(char *command, const struct port *generator, const struc
 	arguments[count] = NULL;
 	send_statistics("before", generator);
 	send_statistics("before", port);
-	sleep_until((monotonic_s() / ALIGN_S + 1) * ALIGN_S);
 	status = run_program(arguments, &length);
 	channel_send("output", text, length);
 	send_statistics("after", generator);
@@ -337,9 +347,8 @@ int main(int argc, char **argv)
 	static char command[CHANNEL_COMMAND_BYTES];
 	struct utsname kernel;
 
-	if (channel_open() || argc != 4) {
-		fputs("usage (in the lab, as root): agent GENERATOR-PCI PORT-PCI symbols|-\n",
-		      stderr);
+	if (channel_open() || argc != 3) {
+		fputs("usage (in the lab, as root): agent GENERATOR-PCI PORT-PCI\n", stderr);
 		return 2;
 	}
 	generator.pci = argv[1];
@@ -350,23 +359,22 @@ int main(int argc, char **argv)
 		give_up("has no driver", generator.pci);
 	if (!netdev_adopt(port.pci, port.name))
 		give_up("has no driver", port.pci);
-	if (!netdev_up(generator.name))
-		give_up("does not come up", generator.name);
-	if (!netdev_up(port.name))
-		give_up("does not come up", port.name);
+	bring_up(&generator);
+	bring_up(&port);
 	sleep_until(monotonic_s() + CALM_S);
 	rehearse(&generator, &port);
 	describe_port(&generator);
 	describe_port(&port);
 	describe_modules();
-	if (!strcmp(argv[3], "symbols"))
-		describe_symbols();
 	send_kernel_log("boot-log");
 	channel_printf("ready", "%s", "");
 	channel_pause();
 	if (!channel_command(command))
 		give_up("got no command", port.name);
-	run_command(command, &generator, &port);
+	if (!strcmp(command, "symbols"))
+		describe_symbols();
+	else
+		run_command(command, &generator, &port);
 	for (;;)
 		pause();
 }

@@ -27,6 +27,7 @@ _IDLE_SHARE = 0.02
 _POLL_S = 0.01
 _TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
+_PLUGIN = "cost plugin: "
 _PANIC = re.compile(r"Kernel panic - not syncing.*")
 _SPLAT = re.compile(r"\b(BUG:|WARNING: CPU|Oops:|Call Trace:|general protection fault)")
 
@@ -142,7 +143,9 @@ class Guest:
         lines = [ln for ln in text.splitlines() if "warning: hub" not in ln]
         code = self._process.returncode
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"status {code}"
-        why = lines[-1] if lines else f"QEMU ended with {how}"
+        # QEMU only adds that it could not load the plugin, which has said why.
+        said = [ln for ln in lines if ln.startswith(_PLUGIN)] or lines[-1:]
+        why = said[0] if said else f"QEMU ended with {how}"
         if "o space left" in why:
             why += ": free some room, or set TMPDIR to a disk with room"
         return GuestDied(f"the guest ended early: {why}", self.console()[-20:])

@@ -77,12 +77,11 @@ def driver_file(kernel: LabKernel, profile: Profile) -> Path:
     return path
 
 
-def build(kernel: LabKernel, profile: Profile, with_symbols: bool) -> bytes:
-    """The archive; with_symbols asks the guest to list the kernel's functions too."""
+def build(kernel: LabKernel, profile: Profile) -> bytes:
+    """The archive."""
     driver_file(kernel, profile)
     modules = _module_list(kernel, profile)
     slots = f"0000:00:{qemu.GENERATOR_SLOT:02x}.0 0000:00:{qemu.PORT_SLOT:02x}.0"
-    agent_arguments = f"{slots} {'symbols' if with_symbols else '-'}\n"
     init = builds.TREE / "tools/qemu/guest/init"
     entries = [
         *[cpio.directory(name) for name in _FOLDERS],
@@ -91,7 +90,7 @@ def build(kernel: LabKernel, profile: Profile, with_symbols: bool) -> bytes:
         cpio.program("bin/agent", builds.agent().read_bytes()),
         cpio.program("bin/sender", builds.sender().read_bytes()),
         cpio.Entry("etc/modules", "".join(f"{m[0]}\n" for m in modules).encode()),
-        cpio.Entry("etc/agent", agent_arguments.encode()),
+        cpio.Entry("etc/agent", f"{slots}\n".encode()),
         *[cpio.Entry(f"modules/{line.split()[0]}", data) for line, data in modules],
     ]
     return cpio.archive(entries)

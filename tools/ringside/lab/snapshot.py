@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A booted guest, kept: every run of a profile starts from the same instant."""
 
-import fcntl
 import json
 import os
 import re
@@ -20,7 +19,7 @@ from ringside.lab.qmp import Qmp
 from ringside.profiles import Profile
 
 # Raise it when a change here makes kept snapshots wrong.
-_FORMAT = "1"
+_FORMAT = "2"
 _TAG = "ready"
 _DISK_BYTES = "64M"
 # About 85 MB each; those of other kernels, QEMUs and older sources go first.
@@ -114,12 +113,10 @@ def _facts(guest: Guest) -> dict[str, object]:
     }
 
 
-def _boot(
-    kernel: LabKernel, profile: Profile, folder: Path, with_symbols: bool
-) -> Guest:
+def _boot(kernel: LabKernel, profile: Profile, folder: Path) -> Guest:
     """A guest about to boot; initrd and an empty state disk are in the folder."""
     initrd = folder / "initrd"
-    initrd.write_bytes(image.build(kernel, profile, with_symbols))
+    initrd.write_bytes(image.build(kernel, profile))
     result = subprocess.run(
         [
             "qemu-img",
@@ -136,40 +133,46 @@ def _boot(
     )
     if result.returncode:
         raise CannotMeasure(f"qemu-img: {result.stderr.strip()}")
-    command = [
-        str(qemu.find().path),
-        *qemu.machine(profile, kernel.image, initrd),
-        *qemu.channels(folder, ""),
-    ]
-    return Guest(folder, command)
+    return Guest(
+        folder, [*_machine(kernel, profile, folder), *qemu.channels(folder, "")]
+    )
+
+
+def _machine(kernel: LabKernel, profile: Profile, folder: Path) -> list[str]:
+    """The QEMU command whose initrd is in the folder."""
+    arguments = qemu.machine(profile, kernel.image, folder / "initrd")
+    return [str(qemu.find().path), *arguments]
 
 
 def _listed_symbols(guest: Guest) -> str:
     return "".join(frame.text for frame in guest.frames() if frame.type == "symbols")
 
 
-def _store_symbols(kernel: LabKernel, listing: str) -> Path:
+def _kernel_listing(kernel: LabKernel, profile: Profile, kept: Path) -> str:
+    """The kernel's functions; asks a kept guest once for each kernel.
+
+    A guest that was asked before it is kept would not be the one that another
+    boot gives: its memory would be used differently.
+    """
+
     def make(folder: Path) -> None:
-        (folder / "listing").write_text(listing, encoding="utf-8")
+        with cache.scratch_folder() as scratch:
+            shutil.copyfile(kept / "state.qcow2", scratch / "state.qcow2")
+            command = [
+                *_machine(kernel, profile, kept),
+                *("-loadvm", _TAG),
+                *qemu.channels(scratch, "symbols"),
+            ]
+            with Guest(scratch, command) as guest:
+                guest.wait_for("done", lambda: 0)
+                (folder / "listing").write_text(_listed_symbols(guest), "utf-8")
 
-    return cache.once("symbols", kernel.key, make) / "listing"
-
-
-def _kernel_listing(kernel: LabKernel, profile: Profile) -> str:
-    """The kernel's functions; asks a guest once for each kernel."""
-    path = cache.root() / "symbols" / kernel.key / "listing"
-    with cache.lock(path.parent.with_suffix(".fetch")):
-        if not path.exists():
-            with cache.scratch_folder() as folder:
-                with _boot(kernel, profile, folder, True) as guest:
-                    guest.wait_for("ready", lambda: 0)
-                    _store_symbols(kernel, _listed_symbols(guest))
-    return path.read_text(encoding="utf-8")
+    return (cache.once("symbols", kernel.key, make) / "listing").read_text("utf-8")
 
 
 def _write_symbol_table(kernel: LabKernel, profile: Profile, folder: Path) -> None:
     facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-    found = symbols.kernel_symbols(_kernel_listing(kernel, profile))
+    found = symbols.kernel_symbols(_kernel_listing(kernel, profile, folder))
     for module, bases in symbols.section_bases(facts["sections"]).items():
         path = kernel.module_file(module)
         if path:
@@ -178,23 +181,11 @@ def _write_symbol_table(kernel: LabKernel, profile: Profile, folder: Path) -> No
 
 
 def _make(kernel: LabKernel, profile: Profile, folder: Path) -> None:
-    listing = cache.root() / "symbols" / kernel.key / "listing"
-    fetch = listing.parent.with_suffix(".fetch")
-    fetch.parent.mkdir(parents=True, exist_ok=True)
-    with fetch.open("w", encoding="ascii") as file:
-        # Whoever boots a kernel first lets it list its symbols; nobody waits here.
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            ask = not listing.exists()
-        except BlockingIOError:
-            ask = False
-        with _boot(kernel, profile, folder, ask) as guest:
-            guest.wait_for("ready", lambda: 0)
-            _check_boot(guest)
-            if ask:
-                _store_symbols(kernel, _listed_symbols(guest))
-            (folder / "facts.json").write_text(json.dumps(_facts(guest)), "utf-8")
-            _save(folder)
+    with _boot(kernel, profile, folder) as guest:
+        guest.wait_for("ready", lambda: 0)
+        _check_boot(guest)
+        (folder / "facts.json").write_text(json.dumps(_facts(guest)), "utf-8")
+        _save(folder)
     _write_symbol_table(kernel, profile, folder)
     for name in ("command", "console", "frames", "qemu.err", "qmp"):
         (folder / name).unlink(missing_ok=True)
@@ -217,9 +208,9 @@ def _save(folder: Path) -> None:
 
 def get(kernel: LabKernel, profile: Profile) -> Snapshot:
     """The snapshot of that profile on that kernel, made when there is none yet."""
-    archive = image.build(kernel, profile, False)
-    placeholder = Path("INITRD")
-    shape = qemu.machine(profile, kernel.image, placeholder)
+    archive = image.build(kernel, profile)
+    # The archive itself is in the key, its path is not: each boot has another.
+    shape = qemu.machine(profile, kernel.image, Path("initrd"))
     key = cache.key_of(_FORMAT, kernel.key, archive, qemu.find().version_text, *shape)
     folder = cache.once("snapshots", key, lambda path: _make(kernel, profile, path))
     os.utime(folder)
@@ -233,10 +224,7 @@ def get(kernel: LabKernel, profile: Profile) -> Snapshot:
     return Snapshot(
         folder=folder,
         key=key,
-        machine=[
-            str(qemu.find().path),
-            *qemu.machine(profile, kernel.image, folder / "initrd"),
-        ],
+        machine=_machine(kernel, profile, folder),
         addresses=facts["addresses"],
         bars=bars,
         napi={int(address, 16): port for address, port in facts["napi"].items()},
