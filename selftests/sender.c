@@ -23,12 +23,13 @@
 #include "lib/interrupts.h"
 #include "lib/marks.h"
 #include "lib/ring.h"
+#include "lib/window.h"
 
 #define STREAMS_MAX 2
-#define NS_PER_S 1000000000ull
 /* A port that takes no frame for this long is stuck, not busy. */
 #define REFUSED_LIMIT_NS NS_PER_S
-#define PROGRESS_FRAMES 1024
+/* A sign of life for the lab comes so often, however slow the load is. */
+#define PROGRESS_NS (NS_PER_S / 10)
 #define EXIT_BAD_USE 2
 #define EXIT_CANNOT 3
 
@@ -43,7 +44,8 @@ struct stream {
 	uint64_t sent;
 	uint64_t refused;		/* attempts that the driver or the stack refused */
 	uint64_t delivered;
-	uint64_t warmed_up;		/* frames delivered before the window */
+	uint64_t warmed_up;		/* warm-up frames that were delivered */
+	uint64_t warmup_drops;		/* and those that the socket dropped */
 	uint64_t duplicated;
 	uint64_t corrupted;
 };
@@ -60,6 +62,7 @@ struct load {
 	bool idle;			/* all but the sending: what the rest costs */
 	bool marks;
 	int marks_fd;			/* /dev/port, or -1 */
+	uint64_t progress_ns;		/* when the next sign of life is due */
 	uint32_t *late_ns;		/* per frame: how long after its time it was sent */
 	uint64_t first_ns;
 	uint64_t last_ns;
@@ -140,6 +143,8 @@ static bool drain(struct load *load)
  */
 static void burn(uint64_t turns)
 {
+	if (turns > PROGRESS_NS / 4)
+		turns = PROGRESS_NS / 4;
 	while (turns--)
 		__asm__ volatile("" : "+r"(turns));
 }
@@ -149,6 +154,10 @@ static uint64_t wait_until(struct load *load, uint64_t deadline_ns)
 	uint64_t now;
 
 	while ((now = now_ns()) < deadline_ns) {
+		if (now >= load->progress_ns) {
+			load->progress_ns += PROGRESS_NS;
+			mark_byte(load, MARK_BYTE_PROGRESS);
+		}
 		if (!drain(load))
 			burn((deadline_ns - now) / 4);
 	}
@@ -204,7 +213,7 @@ static bool send_turn(struct load *load, uint64_t sequence)
 }
 
 /* What the socket refused before the window is no loss of the window. */
-static void forget_drops(struct load *load)
+static void set_drops_aside(struct load *load)
 {
 	unsigned int i;
 
@@ -213,22 +222,56 @@ static void forget_drops(struct load *load)
 
 		if (stream->at)
 			ring_read_drops(&stream->ring);
+		stream->warmup_drops = stream->ring.stack_drops;
 		stream->ring.stack_drops = 0;
 	}
 }
 
+static uint64_t frames_ns(const struct load *load, uint64_t frames)
+{
+	return frames * NS_PER_S / load->rate_pps;
+}
+
+/* When the window is to begin; only the lab cares for its phase. */
+static uint64_t start_time_ns(const struct load *load)
+{
+	uint64_t earliest_ns = now_ns() + load->settle_ns + frames_ns(load, load->warmup);
+
+	if (!load->marks)
+		return earliest_ns;
+	return window_start_ns(earliest_ns, frames_ns(load, load->count) + 2 * load->settle_ns);
+}
+
+static void sleep_until(uint64_t deadline_ns)
+{
+	struct timespec deadline = {
+		.tv_sec = (time_t)(deadline_ns / NS_PER_S),
+		.tv_nsec = (long)(deadline_ns % NS_PER_S),
+	};
+
+	while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &deadline, NULL))
+		;
+}
+
 static bool warm_up(struct load *load)
 {
-	uint64_t start_ns = now_ns();
+	uint64_t end_ns = start_time_ns(load);
+	uint64_t start_ns = end_ns - load->settle_ns - frames_ns(load, load->warmup);
 	uint64_t sequence;
 
+	sleep_until(start_ns);
+	load->progress_ns = start_ns + PROGRESS_NS;
+	/* The plugin's caches are warm when the window begins, its counts are not. */
+	MARK_NOP(MARK_NOP_START);
 	for (sequence = 0; sequence < load->warmup; sequence++) {
-		wait_until(load, start_ns + sequence * NS_PER_S / load->rate_pps);
+		wait_until(load, start_ns + frames_ns(load, sequence));
 		if (!send_turn(load, sequence))
 			return false;
 	}
-	wait_until(load, now_ns() + load->settle_ns);
-	forget_drops(load);
+	/* Frames that came late, as the guest was too slow, have their time too. */
+	wait_until(load, now_ns() + load->settle_ns > end_ns ?
+		   now_ns() + load->settle_ns : end_ns);
+	set_drops_aside(load);
 	return true;
 }
 
@@ -238,7 +281,7 @@ static bool send_all(struct load *load, uint64_t start_ns)
 	unsigned int i;
 
 	for (turn = 0; turn < load->count; turn++) {
-		uint64_t deadline_ns = start_ns + turn * NS_PER_S / load->rate_pps;
+		uint64_t deadline_ns = start_ns + frames_ns(load, turn);
 		uint64_t now = wait_until(load, deadline_ns);
 
 		load->late_ns[turn] = now - deadline_ns < UINT32_MAX ?
@@ -250,8 +293,6 @@ static bool send_all(struct load *load, uint64_t start_ns)
 			return false;
 		for (i = 0; i < load->nr_streams && !load->idle; i++)
 			load->streams[i].sent++;
-		if (turn % PROGRESS_FRAMES == PROGRESS_FRAMES - 1)
-			mark_byte(load, MARK_BYTE_PROGRESS);
 	}
 	return true;
 }
@@ -263,7 +304,7 @@ static bool send_all(struct load *load, uint64_t start_ns)
  */
 static void settle(struct load *load, uint64_t start_ns)
 {
-	uint64_t end_ns = start_ns + load->count * NS_PER_S / load->rate_pps + load->settle_ns;
+	uint64_t end_ns = start_ns + frames_ns(load, load->count) + load->settle_ns;
 	uint64_t late_ns;
 
 	/* A port may hold an interrupt back: it must come within the window. */
@@ -285,6 +326,7 @@ static bool run(struct load *load, struct interrupts *before, struct interrupts 
 	mark_byte(load, MARK_BYTE_START);
 	MARK_NOP(MARK_NOP_START);
 	start_ns = now_ns() + load->settle_ns;
+	load->progress_ns = start_ns + PROGRESS_NS;
 	good = send_all(load, start_ns);
 	if (good)
 		settle(load, start_ns);
@@ -323,9 +365,10 @@ static void report(struct load *load, const struct interrupts *before,
 			ring_read_drops(&stream->ring);
 		printf("stream=%u:sent=%" PRIu64 ":delivered=%" PRIu64 ":duplicated=%" PRIu64
 		       ":corrupted=%" PRIu64 ":stack_drops=%" PRIu64 ":refused=%" PRIu64
-		       ":warmed_up=%" PRIu64 "\n",
+		       ":warmup_sent=%" PRIu64 ":warmed_up=%" PRIu64 ":warmup_drops=%" PRIu64 "\n",
 		       i, stream->sent, stream->delivered, stream->duplicated, stream->corrupted,
-		       stream->ring.stack_drops, stream->refused, stream->warmed_up);
+		       stream->ring.stack_drops, stream->refused,
+		       load->idle ? 0 : load->warmup, stream->warmed_up, stream->warmup_drops);
 	}
 	interrupts_print_delta(before, after, stdout);
 }
@@ -422,7 +465,7 @@ static bool parse(struct load *load, int argc, char **argv)
 	};
 	uint64_t settle_us = 2000;
 	uint64_t size = 0;
-	uint64_t slots = 4096;
+	uint64_t slots = 512;
 	bool good = true;
 	int option;
 

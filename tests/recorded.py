@@ -44,7 +44,7 @@ late_ns_median=138
 late_ns_p99=139
 late_ns_max=140
 window_ns=4158527
-stream=0:sent=3:delivered=3:duplicated=0:corrupted=0:stack_drops=0:refused=0:warmed_up=0
+stream=0:sent=3:delivered=3:duplicated=0:corrupted=0:stack_drops=0:refused=0:warmup_sent=0:warmed_up=0:warmup_drops=0
 irq=22:2:IO-APIC  22-fasteoi   gen0
 irq=23:3:IO-APIC  23-fasteoi   port0
 irq=LOC:1:Local timer interrupts

@@ -18,7 +18,9 @@ STREAM = {
     "corrupted": 0,
     "stack_drops": 0,
     "refused": 0,
+    "warmup_sent": 0,
     "warmed_up": 0,
+    "warmup_drops": 0,
 }
 
 
@@ -212,12 +214,37 @@ def test_a_port_that_counts_otherwise_is_seen() -> None:
 
 def test_frames_before_the_window_are_in_the_ports_count_only() -> None:
     """The kernel's counters are read before the warm-up, the window begins after it."""
-    ledger = received({"rx_packets": 356}, warmed_up=256)
+    warm = {"warmup_sent": 256, "warmed_up": 256}
+    ledger = received({"rx_packets": 356}, **warm)
     assert ledger.balanced() and ledger.sent == ledger.delivered == 100
     assert ledger.port_counted == ledger.port_expected == 356
-    run = outcome(stream(warmed_up=256), {"tx_packets": 356}, {"rx_packets": 356})
+    run = outcome(stream(**warm), {"tx_packets": 356}, {"rx_packets": 356})
     ledger = conservation.balance(run, "tx")
     assert ledger.port_counted == ledger.port_expected == 356
+
+
+def test_drops_of_the_warm_up_are_not_the_windows() -> None:
+    """A counter spans both: 9 missed, 4 of them before; 5 more in the socket then."""
+    warm = {"warmup_sent": 256, "warmed_up": 247, "warmup_drops": 5}
+    counters = {"rx_packets": 347, "rx_missed_errors": 9}
+    ledger = received(counters, delivered=95, **warm)
+    assert ledger.balanced()
+    assert ledger.drops == [drop("port0 rx_missed_errors", 5)]
+    assert ledger.port_counted == ledger.port_expected == 347
+
+
+def test_what_only_the_warm_up_lost_is_no_drop() -> None:
+    """Nothing is missing in the window."""
+    warm = {"warmup_sent": 256, "warmed_up": 250}
+    ledger = received({"rx_packets": 350, "rx_length_errors": 6}, **warm)
+    assert ledger.balanced() and not ledger.drops
+
+
+def test_a_warm_up_loss_explains_none_of_the_window() -> None:
+    """5 are missing in the window and 4 before, but a counter says 4 only."""
+    warm = {"warmup_sent": 256, "warmed_up": 252}
+    ledger = received({"rx_packets": 347, "rx_dropped": 4}, delivered=95, **warm)
+    assert ledger.unexplained == 5
 
 
 def test_both_directions_add_up() -> None:

@@ -292,6 +292,19 @@ def test_instructions_are_the_clock(qemu: Qemu, built: Built, tmp_path: Path) ->
     assert functions["[user]"] == Counts(None, 0, 1, 1, 1, 1, calls=None)
 
 
+def test_a_second_start_keeps_only_the_caches(
+    qemu: Qemu, built: Built, tmp_path: Path
+) -> None:
+    """Counts are those since then; lines of the warm-up are still there."""
+    functions = by_function(measure(qemu, built, tmp_path).windows[2])
+    assert functions == {
+        "[user]": Counts(None, 0, 1, 0, 0, 0, calls=None),
+        "k_split": EXPECTED["k_split"]._replace(
+            l1d_misses=0, l2_misses=0, llc_misses=0
+        ),
+    }
+
+
 def test_runs_are_identical(qemu: Qemu, built: Built, tmp_path: Path) -> None:
     """Two runs write the same bytes."""
     texts = []

@@ -141,8 +141,9 @@ def test_every_frame_arrives_once_and_whole(ports: Ports, size: str) -> None:
     """Sent, delivered, and nothing else."""
     found = values(ports.run("--size", size))
     assert found["0.sent"] == found["0.delivered"] == 200
-    names = ("duplicated", "corrupted", "stack_drops", "refused", "warmed_up")
-    assert [found[f"0.{name}"] for name in names] == [0] * 5
+    names = ["duplicated", "corrupted", "stack_drops", "refused"]
+    names += ["warmup_sent", "warmed_up", "warmup_drops"]
+    assert [found[f"0.{name}"] for name in names] == [0] * 7
 
 
 def test_time_and_rate_are_those_asked_for(ports: Ports) -> None:
@@ -179,7 +180,8 @@ def test_the_warm_up_is_not_in_the_figures(ports: Ports) -> None:
     """Its frames have a count of their own."""
     found = values(ports.run("--warmup", "50"))
     assert found["0.sent"] == found["0.delivered"] == 200
-    assert found["0.warmed_up"] == 50
+    assert found["0.warmup_sent"] == found["0.warmed_up"] == 50
+    assert found["0.warmup_drops"] == 0
     assert found["0.duplicated"] == found["0.corrupted"] == 0
 
 

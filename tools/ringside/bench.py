@@ -20,8 +20,10 @@ from ringside.profiles import Profile
 # An address that no port has: the other port's filter drops the frame.
 _NOBODY = "52:54:00:ff:ff:fe"
 _LOG_LINES = 40
-# Drivers that adapt their interrupt rate have settled after these frames.
-_WARMUP_FRAMES = 256
+# Frames before the window: drivers that adapt their interrupt rate settle, rings
+# come round and caches warm. At low rates so many would take too long.
+_WARMUP_FRAMES = (64, 1024)
+_WARMUP_S = 0.5
 # A rate missed by more is said in the result; less is rounding of the clock.
 _RATE_TOLERANCE = 0.01
 
@@ -40,6 +42,15 @@ class Load:
     def frames(self) -> int:
         """Frames that pass the port under test."""
         return self.count * (2 if self.direction == "both" else 1)
+
+    def warmup(self) -> int:
+        """Frames that are sent before the window."""
+        low, high = _WARMUP_FRAMES
+        return max(low, min(high, int(self.rate_pps * _WARMUP_S)))
+
+    def guest_s(self) -> float:
+        """Guest time that the load takes, warm-up included."""
+        return (self.count + self.warmup()) / self.rate_pps
 
 
 @dataclass(frozen=True)
@@ -84,7 +95,7 @@ def _command(load: Load, streams: list[str], *more: str) -> str:
     for stream in streams:
         words += ["--stream", stream]
     words += ["--rate", str(load.rate_pps), "--size", str(load.size)]
-    words += ["--count", str(load.count), "--warmup", str(_WARMUP_FRAMES)]
+    words += ["--count", str(load.count), "--warmup", str(load.warmup())]
     return " ".join([*words, "--marks", *more])
 
 
@@ -112,7 +123,7 @@ def _execute(kept: Snapshot, task: Task, progress: Progress) -> _Trio:
     """Runs the commands; equal ones once."""
     wanted = commands(kept, task.load)
     distinct = list(dict.fromkeys(wanted))
-    marks = max(task.load.count // 1024, 1)
+    marks = max(task.load.guest_s() * run.PROGRESS_PER_S, 1.0)
     done: dict[str, Outcome] = {}
     for number, command in enumerate(distinct):
 

@@ -69,27 +69,49 @@ def _moved(outcome: Outcome, port: str) -> dict[str, int]:
     }
 
 
-def _named_drops(
-    port: str, moved: dict[str, int], kinds: tuple[str, ...], missing: int
-) -> list[dict[str, Any]]:
+def _explaining(
+    moved: dict[str, int], kinds: tuple[str, ...], missing: int
+) -> dict[str, int]:
     """Counters that explain the missing frames: together, or one of them alone.
 
     Drivers count one loss in several places; a single counter that says exactly
     what is missing is taken before a sum that says too much.
     """
     known = {name: moved[name] for name in kinds if moved.get(name, 0) > 0}
-    if missing <= 0:
-        return []
     if sum(known.values()) == missing:
-        return [{"where": f"{port} {name}", "count": n} for name, n in known.items()]
+        return known
     # The driver's own names come last: they are read only if the kernel's do not fit.
     driver = {n: v for n, v in moved.items() if n.startswith("ethtool.")}
     for name, value in {**known, **driver}.items():
         if value == missing:
-            return [{"where": f"{port} {name}", "count": value}]
+            return {name: value}
     fitting = {name: value for name, value in known.items() if value <= missing}
     best = max(fitting, key=lambda name: fitting[name], default=None)
-    return [{"where": f"{port} {best}", "count": fitting[best]}] if best else []
+    return {best: fitting[best]} if best else {}
+
+
+def _named_drops(
+    port: str,
+    moved: dict[str, int],
+    kinds: tuple[str, ...],
+    missing: int,
+    lost_before: int,
+) -> list[dict[str, Any]]:
+    """The window's drops by counter.
+
+    A counter's reading spans the warm-up too, so what that lost is explained
+    with it and then taken off again, from the largest counters first.
+    """
+    if missing <= 0:
+        return []
+    found = _explaining(moved, kinds, missing + lost_before)
+    drops = []
+    for name, value in sorted(found.items(), key=lambda item: -item[1]):
+        before = min(value, lost_before)
+        lost_before -= before
+        if value > before:
+            drops.append({"where": f"{port} {name}", "count": value - before})
+    return drops
 
 
 def balance(outcome: Outcome, direction: str) -> Ledger:
@@ -122,9 +144,12 @@ def _add_stream(
         missing -= stream["stack_drops"]
     at_receiver = _moved(outcome, receiver)
     at_sender = _moved(outcome, sender)
-    found = _named_drops(receiver, at_receiver, _KERNEL_DROPS, missing)
+    # Frames of the warm-up that no one delivered; drivers count damaged ones too.
+    lost = stream["warmup_sent"] - stream["warmed_up"] - stream["warmup_drops"]
+    before = max(lost, 0)
+    found = _named_drops(receiver, at_receiver, _KERNEL_DROPS, missing, before)
     missing -= sum(drop["count"] for drop in found)
-    at_start = _named_drops(sender, at_sender, _SENDER_DROPS, missing)
+    at_start = _named_drops(sender, at_sender, _SENDER_DROPS, missing, before)
     missing -= sum(drop["count"] for drop in at_start)
     ledger.drops += [*drops, *found, *at_start]
     ledger.sent += sent
@@ -141,7 +166,8 @@ def _add_stream(
             + stream["corrupted"]
             + stream["stack_drops"]
             + stream["warmed_up"]
+            + stream["warmup_drops"]
         )
     else:
         ledger.port_counted += at_sender.get("tx_packets", 0)
-        ledger.port_expected += sent + stream["warmed_up"]
+        ledger.port_expected += sent + stream["warmup_sent"]

@@ -21,6 +21,8 @@ from ringside.lab.snapshot import Snapshot
 _NAPI_BYTES = 512
 # Kernel log: level of a warning and what is more severe (include/linux/kern_levels.h).
 _WARNING = 4
+# Progress marks of the sender per second of guest time.
+PROGRESS_PER_S = 10
 
 
 @dataclass
