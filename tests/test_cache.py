@@ -27,8 +27,9 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def kept(folder: Path) -> list[str]:
-    """Everything in the cache but locks."""
-    found = [path for path in folder.rglob("*") if path.suffix != ".lock"]
+    """Everything in the cache but locks and listings."""
+    own = (".lock", ".made")
+    found = [path for path in folder.rglob("*") if not path.name.endswith(own)]
     return sorted(str(path.relative_to(folder)) for path in found)
 
 
@@ -100,6 +101,27 @@ def test_a_thing_is_made_once(folder: Path) -> None:
     assert cache.once("kind", "key", writer()) == folder / "kind/key"
     again = cache.once("kind", "key", writer("again"))
     assert (again / "file").read_text() == "made"
+    assert kept(folder) == ["kind", "kind/key", "kind/key/file"]
+
+
+DAMAGES: dict[str, Callable[[Path], object]] = {
+    "gone": lambda thing: (thing / "file").unlink(),
+    "cut": lambda thing: (thing / "file").write_text("mad"),
+    "other_content": lambda thing: (thing / "file").write_text("MADE"),
+    "more": lambda thing: (thing / "more").write_text("made"),
+    "no_listing": lambda thing: (thing / ".made").unlink(),
+    "no_text": lambda thing: (thing / ".made").write_bytes(b"\xff"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_damaged_thing_is_made_anew(
+    folder: Path, damage: Callable[[Path], object]
+) -> None:
+    """It would fail every run until somebody finds it."""
+    damage(cache.once("kind", "key", writer()))
+    again = cache.once("kind", "key", writer("again"))
+    assert (again / "file").read_text() == "again"
     assert kept(folder) == ["kind", "kind/key", "kind/key/file"]
 
 

@@ -14,6 +14,10 @@ from pathlib import Path
 from ringside.errors import CannotMeasure
 
 
+# In each folder: what it holds, to see damage.
+_LISTING = ".made"
+
+
 def root() -> Path:
     """The cache folder: $RINGSIDE_CACHE, else ringside below the user's cache folder."""
     named = os.environ.get("RINGSIDE_CACHE")
@@ -48,24 +52,47 @@ def lock(path: Path) -> Iterator[None]:
         yield
 
 
+def _listing(folder: Path) -> str:
+    """Names, sizes and times of the files in a folder, for _is_whole()."""
+    lines = []
+    for path in sorted(folder.rglob("*")):
+        if path.name != _LISTING and path.is_file() and not path.is_symlink():
+            state = path.stat()
+            name = path.relative_to(folder)
+            lines.append(f"{state.st_size} {state.st_mtime_ns} {name}\n")
+    return "".join(lines)
+
+
+def _is_whole(folder: Path) -> bool:
+    """Whether the folder's files are as they were made."""
+    try:
+        listing = (folder / _LISTING).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return False
+    return listing == _listing(folder)
+
+
 def once(kind: str, key: str, make: Callable[[Path], None]) -> Path:
-    """The folder of that kind and key, made by make() in a scratch folder when it is not there.
+    """The folder of that kind and key, made by make() when it is not there or not whole.
 
     Two makers at once: one makes, the other waits and takes the result. A maker
     that fails or is interrupted leaves nothing.
     """
     folder = root() / kind / key
-    if folder.is_dir():
+    if _is_whole(folder):
         return folder
     with told_when_full(), lock(root() / kind / f"{key}.lock"):
-        if folder.is_dir():
+        if _is_whole(folder):
             return folder
+        # What is damaged would fail every run until somebody looks for it.
+        shutil.rmtree(folder, ignore_errors=True)
         for stale in (root() / kind).glob(f".{key}.*"):
             # The lock is ours, so whoever made this was killed.
             shutil.rmtree(stale, ignore_errors=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{key}.", dir=root() / kind))
         try:
             make(scratch)
+            (scratch / _LISTING).write_text(_listing(scratch), encoding="utf-8")
             scratch.rename(folder)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)

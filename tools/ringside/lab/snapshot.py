@@ -58,7 +58,12 @@ class Snapshot:
 
     def prepare(self, folder: Path) -> None:
         """Copies the kept state for one run, which may write to its own copy."""
-        shutil.copyfile(self.folder / "state.qcow2", folder / "state.qcow2")
+        try:
+            shutil.copyfile(self.folder / "state.qcow2", folder / "state.qcow2")
+        except FileNotFoundError as error:
+            raise CannotMeasure(
+                f"{self.folder} was removed in the meantime: run it again"
+            ) from error
 
     def arguments(self) -> list[str]:
         """QEMU arguments that start a run from the kept instant."""
