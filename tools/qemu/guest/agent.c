@@ -369,6 +369,12 @@ int main(int argc, char **argv)
 	send_kernel_log("boot-log");
 	channel_printf("ready", "%s", "");
 	channel_pause();
+	/*
+	 * QEMU may have moved the clock of the pausing guest on to its next timer,
+	 * or not. Sleep before anything else is done: from the waking on, all
+	 * runs of all boots are the same.
+	 */
+	sleep_until(monotonic_s() + 1);
 	if (!channel_command(command))
 		give_up("got no command", port.name);
 	if (!strcmp(command, "symbols"))

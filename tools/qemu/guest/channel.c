@@ -20,9 +20,6 @@
 #define PVPANIC_PORT 0x505
 #define PVPANIC_PANICKED 1
 
-/* The timer chip's control port; there, PVPANIC_PANICKED means: latch counter 0. */
-#define PIT_CONTROL 0x43
-
 /* The lab puts its isa-debugcon here; writes never wait. */
 #define FRAME_PORT 0xe9
 
@@ -54,17 +51,9 @@ int channel_open(void)
 	return iopl(3);
 }
 
-/*
- * To latch the counter QEMU brings its clock up to this instruction. Without
- * that it might move the clock of the stopped guest on from an older reading,
- * if the host happens to look at it before the processor has handed in its
- * count: the kept guest's clock would then differ from one boot to the next.
- */
 void channel_pause(void)
 {
-	__asm__ volatile("outb %%al, %0\n\toutb %%al, %%dx"
-			 : : "i"(PIT_CONTROL), "d"(PVPANIC_PORT), "a"(PVPANIC_PANICKED)
-			 : "memory");
+	outb(PVPANIC_PANICKED, PVPANIC_PORT);
 }
 
 bool channel_command(char command[CHANNEL_COMMAND_BYTES])
