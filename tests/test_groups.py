@@ -25,7 +25,9 @@ FUNCTIONS = {
         dql_completed netif_tx_wake_queue __local_bh_enable_ip ip_rcv ipv6_rcv arp_rcv
         ktime_get_with_offset __sys_sendto __x64_sys_sendto deliver_skb
         llc_rcv vlan_do_receive bpf_prog_run_generic_xdp raw_local_deliver raw_v4_input
-        napi_get_frags mii_check_link phy_print_status
+        napi_get_frags mii_check_link phy_print_status skb_defer_free_flush
+        _find_next_bit _find_first_bit __usecs_to_jiffies xfrm_dev_backlog
+        hook_socket_sendmsg bpf_lsm_socket_sendmsg
     """,
     "skb and page allocation": """
         __alloc_skb napi_alloc_skb __napi_alloc_skb __netdev_alloc_skb netdev_alloc_frag
@@ -47,11 +49,14 @@ FUNCTIONS = {
         free_tail_page_prepare prep_compound_page get_pfnblock_flags_mask
         cond_accept_memory policy_nodemask prep_new_page post_alloc_hook
         obj_cgroup_charge refill_obj_stock get_random_u32
+        __free_frozen_pages free_frozen_page_commit __pcs_replace_full_main
+        barn_replace_empty_sheaf barn_replace_full_sheaf __nr_to_section
     """,
     "DMA mapping": """
         dma_map_page_attrs dma_unmap_page_attrs dma_sync_single_for_cpu
         __dma_sync_single_for_device dma_alloc_attrs dma_direct_map_page
         iommu_dma_map_page swiotlb_map is_swiotlb_active debug_dma_map_page
+        dma_direct_map_phys force_dma_unencrypted cc_platform_has amd_cc_platform_has
     """,
     "copy": """
         memcpy __memcpy memcpy_orig memcpy_erms memset memset_orig __memset memmove
@@ -59,6 +64,7 @@ FUNCTIONS = {
         _copy_to_iter copy_page_to_iter skb_copy_bits skb_copy_datagram_iter
         skb_copy_datagram_from_iter csum_partial csum_partial_copy_generic
         __check_object_size check_heap_object clear_page_rep clear_page_erms
+        clear_highpages_kasan_tagged kernel_init_pages
     """,
     "interrupt entry": """
         asm_common_interrupt common_interrupt __common_interrupt common_interrupt_return
@@ -72,6 +78,7 @@ FUNCTIONS = {
         irqd_cfg irq_chip_ack_parent add_interrupt_randomness mix_interrupt_randomness
         fast_mix sync_regs restore_regs_and_return_to_kernel native_irq_return_iret
         early_xen_iret_patch idle_cpu msi_set_mask_bit pci_msi_mask_irq
+        raw_irqentry_exit_cond_resched irq_can_handle_pm
     """,
     "other": """
         schedule __schedule default_idle_call do_idle _raw_spin_lock

@@ -23,12 +23,15 @@ _PATTERNS = [
     (DRIVER, r"virtqueue_|vring_|vp_|virtio_"),
     (
         "DMA mapping",
-        r"dma_|__?dma_|iommu_|swiotlb_|debug_dma_|pci_dma_|__phys_addr|is_swiotlb",
+        r"dma_|__?dma_|iommu_|swiotlb_|debug_dma_|pci_dma_|__phys_addr|is_swiotlb|"
+        # Whether memory is encrypted is asked for each mapping.
+        r"force_dma_unencrypted|(amd_|intel_)?cc_platform_has",
     ),
     (
         "copy",
         r"_?_?memcpy|_?_?memmove|_?_?memset|rep_movs|rep_stos|copy_|_copy_|__copy_|"
-        r"skb_copy_|csum_|clear_page|__check_object_size|__check_heap_object|"
+        r"skb_copy_|csum_|clear_(high)?page|kernel_init_pages|"
+        r"__check_object_size|__check_heap_object|"
         r"check_heap_object|check_stack_object|__virt_addr_valid|is_vmalloc_addr",
     ),
     (
@@ -36,7 +39,7 @@ _PATTERNS = [
         r"(__)?(napi_|netdev_|dev_)?(alloc|build)_skb|__?alloc_skb|napi_build_skb|"
         r"__napi_build_skb|__build_skb|kmem_cache|_*kmalloc|_*kfree|_*kvfree|_*slab|"
         r"slub|_*free_(unref_)?page|_*alloc_pages|_*alloc_frozen|_*get_free_pages|"
-        r"free_frozen|free_one_page|get_page_from|get_page_frag|prep_new_page|"
+        r"_*free_frozen|free_one_page|get_page_from|get_page_frag|prep_new_page|"
         r"post_alloc_hook|rmqueue|_*page_frag|page_pool|skb_release|skb_free|"
         r"__kfree_skb|consume_skb|napi_consume|kfree_skb|sk_skb_reason|"
         r"skb_release_data|__finalize_skb|kmalloc_reserve|get_partial|put_cpu_partial|"
@@ -47,12 +50,13 @@ _PATTERNS = [
         r"refill_obj|drain_obj|free_pcp|__free_one|_*zone_watermark|should_fail_alloc|"
         r"__fragment_alloc|get_random_u|next_freelist|___?cache_|_*folio_|"
         r"build_detached_freelist|free_tail_page|prep_compound|get_pfnblock|"
-        r"cond_accept_memory|policy_node",
+        r"cond_accept_memory|policy_node|__pcs_|barn_|__nr_to_section",
     ),
     (
         "interrupt entry",
         r"asm_(common|sysvec)|common_interrupt|__common_interrupt|error_entry|"
-        r"error_return|sysvec_|irqentry_|irq_|_*handle_(fasteoi|edge|irq|softirq)|"
+        r"error_return|sysvec_|(raw_)?irqentry_|irq_|"
+        r"_*handle_(fasteoi|edge|irq|softirq)|"
         r"generic_handle|_*do_softirq|__irq_|__softirq|raise_softirq|note_interrupt|"
         r"(native_)?apic_|ioapic_|io_apic|ack_|unmask_|mask_|mask_ioapic|irqd_|"
         r"add_interrupt_randomness|fast_mix|sync_regs|native_apic|lapic|"
@@ -71,8 +75,10 @@ _PATTERNS = [
         r"ptype_|deliver_|passthru|__?local_bh|harmonize|dev_kfree|ktime_get|"
         r"__?qdisc|pfifo|xdp_|page_to_skb|passthru_features|linkwatch|mii_|"
         r"phy_|ethtool|rtnl|security_socket|security_sock|aa_sk|aa_label|apparmor_sock|"
-        r"tomoyo_socket|import_ubuf|__rcv|busy_poll|tcp_|udp_|"
-        r"raw_(rcv|send|recv|local|v4|v6)",
+        r"tomoyo_socket|hook_socket|bpf_lsm_socket|xfrm_|import_ubuf|__rcv|busy_poll|tcp_|udp_|"
+        r"raw_(rcv|send|recv|local|v4|v6)|__usecs_to_jiffies|"
+        # net_rx_action() of 7.x looks for freed packets of every memory node.
+        r"_find_(first|next)_bit",
     ),
 ]
 

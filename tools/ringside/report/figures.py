@@ -11,16 +11,6 @@ ACCESSES = ("mmio_reads", "mmio_writes", "port_reads", "port_writes")
 MISSES = ("l1d_misses", "l2_misses", "llc_misses")
 PER_PACKET = (*ACCESSES, "irqs", "polls", "instructions", *MISSES)
 
-GROUPS = (
-    "driver",
-    "net core",
-    "skb and page allocation",
-    "DMA mapping",
-    "copy",
-    "interrupt entry",
-    "other",
-)
-
 # Enough to see where the instructions go; the document has them all.
 TOP_FUNCTIONS = 15
 

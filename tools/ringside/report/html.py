@@ -11,9 +11,9 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from ringside.groups import GROUPS
 from ringside.report.figures import (
     ACCESSES,
-    GROUPS,
     PER_PACKET,
     TOP_FUNCTIONS,
     Document,
