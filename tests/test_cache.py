@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,25 @@ def test_processes_at_once_make_once(tmp_path: Path) -> None:
     assert log.read_text() == "made\n"
 
 
+def test_a_lock_that_is_removed_still_keeps_others_out(tmp_path: Path) -> None:
+    """Who waited for the file that is gone must not hold it beside a new one's holder."""
+    inside: list[int] = []
+    most: list[int] = []
+
+    def work(number: int) -> None:
+        for _ in range(50):
+            with cache.lock(tmp_path / "x.lock"):
+                inside.append(number)
+                most.append(len(inside))
+                time.sleep(0)
+                inside.remove(number)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(8)))
+    assert len(most) == 400 and max(most) == 1
+    assert not list(tmp_path.glob("*.lock"))
+
+
 def _make_until_killed(started: Path) -> None:
     def make(scratch: Path) -> None:
         (scratch / "half").write_text("half", encoding="ascii")
@@ -189,7 +209,7 @@ def test_what_a_killed_maker_left_is_removed(tmp_path: Path, folder: Path) -> No
 
 
 def test_pruning_keeps_the_last_used(folder: Path) -> None:
-    """And neither locks nor work in progress."""
+    """And work in progress."""
     for number, name in enumerate("dcba"):
         path = cache.once("kind", name, writer())
         os.utime(path, (number, number))
@@ -197,7 +217,6 @@ def test_pruning_keeps_the_last_used(folder: Path) -> None:
     cache.prune("kind", 2)
     names = sorted(path.name for path in (folder / "kind").iterdir() if path.is_dir())
     assert names == [".e.scratch", "a", "b"]
-    assert (folder / "kind/d.lock").exists()
     cache.prune("nothing", 2)
 
 
@@ -279,13 +298,13 @@ def in_own_mounts(commands: str, folder: Path) -> subprocess.CompletedProcess[st
 
 
 def test_a_really_full_disk_is_told(folder: Path) -> None:
-    """A file system of 64 KiB: the message names it, and only the lock stays."""
+    """A file system of 64 KiB: the message names it, and nothing stays."""
     folder.mkdir()
     result = in_own_mounts(f"mount -t tmpfs -o size=64k none {folder}", folder)
     assert result.returncode == 0, result.stderr
     told, left = result.stdout.splitlines()
     assert told.startswith("no space left on the disk of ")
-    assert left == "['key.lock']"
+    assert left == "[]"
 
 
 def test_a_read_only_disk_is_told(folder: Path) -> None:

@@ -10,6 +10,7 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import IO
 
 from ringside.errors import CannotMeasure
 
@@ -43,13 +44,27 @@ def key_of(*parts: str | bytes) -> str:
     return digest.hexdigest()[:32]
 
 
+def _locked(path: Path) -> IO[str]:
+    """The lock file, open and locked; closing it lets go."""
+    while True:
+        file = path.open("w", encoding="ascii")
+        fcntl.flock(file, fcntl.LOCK_EX)
+        # Whoever held it may have removed it, and another have locked a new one.
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                return file
+        file.close()
+
+
 @contextlib.contextmanager
 def lock(path: Path) -> Iterator[None]:
-    """Holds a lock file; it is left in place, for whoever waits on it has it open."""
+    """Holds a lock file, which is gone afterwards."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w", encoding="ascii") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+    with _locked(path):
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
 
 
 def _listing(folder: Path) -> str:
