@@ -254,18 +254,22 @@ def test_a_changed_profile_parses_or_is_refused(
 
 def test_names_choose_in_order_and_once() -> None:
     """As asked for."""
-    names = [profile.name for profile in profiles.choose("tulip,e1000,tulip")]
-    assert names == ["tulip", "e1000"]
+    for words in ("tulip,e1000,tulip", " tulip, e1000 "):
+        names = [profile.name for profile in profiles.choose(words)]
+        assert names == ["tulip", "e1000"]
 
 
 def test_all_is_every_profile() -> None:
-    """By name."""
-    names = [profile.name for profile in profiles.choose("all")]
-    assert names == [path.stem for path in FILES]
+    """By name, and not beside others."""
+    for words in ("all", " all "):
+        names = [profile.name for profile in profiles.choose(words)]
+        assert names == [path.stem for path in FILES]
+    with pytest.raises(UsageError, match="--nic e1000,all: 'all' stands alone"):
+        profiles.choose("e1000,all")
 
 
 @pytest.mark.parametrize(
-    "names", ["e2000", "e1000,", "", "E1000", "e1000, tulip", "../x"]
+    "names", ["e2000", "e1000,", "", "E1000", "e1000 tulip", "../x"]
 )
 def test_an_unknown_name_is_refused(names: str) -> None:
     """With those that are known."""

@@ -7,6 +7,13 @@ EXIT_USAGE = 2
 EXIT_CANNOT_MEASURE = 3
 EXIT_SKIP = 4
 
+_ECHOED = 60
+
+
+def shortened(text: str, limit: int = _ECHOED) -> str:
+    """The user's words as a message repeats them: the end of long ones is left out."""
+    return text if len(text) <= limit else f"{text[:limit - 3]}..."
+
 
 class RingsideError(Exception):
     """A failure told to the user in one line: what is wrong and what to do."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ringside import builds, cache
-from ringside.errors import CannotMeasure, UsageError
+from ringside.errors import CannotMeasure, UsageError, shortened
 
 _FOLDER = builds.TREE / "drivers/profiles"
 
@@ -204,16 +204,26 @@ def all_profiles(folder: Path = _FOLDER) -> list[Profile]:
     return [parse(path) for path in sorted(folder.glob("*.toml"))]
 
 
+def is_all(names: str) -> bool:
+    """Whether --nic names every NIC there is."""
+    return names.strip() == "all"
+
+
 def choose(names: str) -> list[Profile]:
     """The profiles that --nic names: a comma-separated list, or all."""
     known = {profile.name: profile for profile in all_profiles()}
-    if names == "all":
+    if is_all(names):
         return list(known.values())
     chosen = []
-    for name in names.split(","):
+    for name in (word.strip() for word in names.split(",")):
+        if name == "all":
+            raise UsageError(
+                f"--nic {shortened(names)}: 'all' stands alone, it names every NIC"
+            )
         if name not in known:
             raise UsageError(
-                f"unknown NIC '{name}': ./ringside nics lists" f" {', '.join(known)}"
+                f"unknown NIC '{shortened(name)}': ./ringside nics lists"
+                f" {', '.join(known)}"
             )
         if known[name] not in chosen:
             chosen.append(known[name])
