@@ -19,7 +19,6 @@ from ringside.lab import guest, qemu
 @pytest.fixture(name="place", autouse=True)
 def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder with an own cache and TMPDIR, a fake kernel and a fake QEMU."""
-    before = signal.getsignal(signal.SIGTERM)
     fakes.kernel_folder(tmp_path / "kernel", {"e1000": "", "8139cp": "", "igb": ""})
     fakes.qemu(tmp_path / "qemu", "e1000 rtl8139")
     monkeypatch.setenv("RINGSIDE_CACHE", str(tmp_path / "cache"))
@@ -28,8 +27,11 @@ def _place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     (tmp_path / "tmp").mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "tmp"))
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "dangling").symlink_to("nothing/there")
+    (tmp_path / "loop").symlink_to("loop")
+    (tmp_path / "old").touch()
+    (tmp_path / "link").symlink_to("old")
     yield tmp_path
-    signal.signal(signal.SIGTERM, before)
     guest.CANCEL.clear()
     qemu.find.cache_clear()
     qemu.has_device.cache_clear()
@@ -71,12 +73,20 @@ WRONG_USE = {
     "newline": (["bench", "a\nb"], "unrecognized arguments: a b"),
     "unknown_nic": (["bench", "--nic", "e2000"], "unknown NIC 'e2000'"),
     "one_unknown_nic": (["bench", "--nic", "e1000,x"], "unknown NIC 'x'"),
+    "long_nic": (["bench", "--nic", "x" * 5000], "unknown NIC 'xxx"),
+    "long_direction": (["bench", "--direction", "x" * 5000], "invalid choice: 'xxx"),
+    "long_words": (["bench", "x " * 5000], "unrecognized arguments: x x"),
+    "all_and_one": (["bench", "--nic", "all,e1000"], "'all' stands alone"),
+    "nics_of_no_name": (["nics", ""], "unknown NIC ''"),
     "no_nic": (["bench", "--nic", ""], "unknown NIC ''"),
     "nic_newline": (["bench", "--nic", "a\nb"], "unknown NIC 'a b'"),
     "nics_of_nothing": (["nics", "e2000"], "unknown NIC 'e2000'"),
     "rate_0": (["bench", "--rate", "0"], "--rate 0: must be from 1"),
     "rate_negative": (["bench", "--rate", "-5"], "--rate -5: must be from 1"),
     "rate_dashes": (["bench", "--rate=--5"], "'--5' is not a number"),
+    "rate_end_of_options": (["bench", "--rate=--"], "--rate takes no '--'"),
+    "json_end_of_options": (["bench", "--json=--"], "--json takes no '--'"),
+    "suites_end_of_options": (["kunit", "--suite=--"], "--suite takes no '--'"),
     "rate_huge": (["bench", "--rate", "1000000001"], "must be from 1 to 1000000000"),
     "rate_digits": (["bench", "--rate", "9" * 5000], "--rate"),
     "rate_fraction": (["bench", "--rate", "1.5"], "'1.5' is not a number"),
@@ -95,12 +105,26 @@ WRONG_USE = {
     "cache_form": (["bench", "--l1d", "32k"], "--l1d 32k: is not SIZE:WAYS:LINE"),
     "cache_0": (["bench", "--l2", "0:0:0"], "--l2 0:0:0: is not SIZE:WAYS:LINE"),
     "cache_superscript": (["bench", "--l2", "\u00b2:1:1"], "is not SIZE:WAYS:LINE"),
-    "cache_sets": (["bench", "--llc", "3072:8:64"], "must be powers of two"),
-    "cache_line": (["bench", "--llc", "768:1:48"], "must be powers of two"),
-    "cache_rest": (["bench", "--l1d", "32769:8:64"], "must be powers of two"),
+    "cache_sets": (["bench", "--llc", "3072:8:64"], "* LINE * a power of two"),
+    "cache_line": (["bench", "--llc", "768:1:48"], "LINE must be a power of two"),
+    "cache_rest": (["bench", "--l1d", "32769:8:64"], "* LINE * a power of two"),
+    "cache_tiny": (["bench", "--l1d", "3:3:1"], "a power of two from 16 to 4096"),
+    "cache_lines": (["bench", "--l1d", "32768:8:32"], "LINE must be the same for l1d"),
+    "cache_ways": (["bench", "--l2", "8320:65:64"], "WAYS must be from 1 to 64"),
+    "cache_large": (["bench", "--llc", f"{1 << 31}:16:64"], "at most 1 GiB"),
+    "cache_digits": (["bench", "--llc", "9" * 5000], "is not SIZE:WAYS:LINE"),
     "json_folder": (["bench", "--json", "/nowhere/x"], "cannot write /nowhere/x"),
     "json_is_folder": (["bench", "--json", "/tmp"], "cannot write /tmp"),
     "html_folder": (["bench", "--html", "/nowhere/x"], "cannot write /nowhere/x"),
+    "json_no_name": (["bench", "--json", ""], "cannot write .: Is a directory"),
+    "json_long_name": (["bench", "--json", "x" * 300], "...: File name too long"),
+    "json_in_proc": (["bench", "--json", "/proc/x"], "cannot write /proc/x: "),
+    "json_in_sys": (["bench", "--json", "/sys/x"], "cannot write /sys/x: "),
+    "json_dangling": (["bench", "--json", "dangling"], "dangling: a link to nothing"),
+    "json_loop": (["bench", "--json", "loop"], "loop: Too many levels"),
+    "two_reports": (["bench", "--json", "x", "--html", "tmp/../x"], "two reports"),
+    "two_linked": (["bench", "--json", "old", "--html", "link"], "two reports to link"),
+    "two_outputs": (["bench", "--json", "-", "--html", "/dev/stdout"], "two reports"),
     "no_kernel": (["bench", "--kernel", "/nowhere"], "no such folder or package"),
     "empty_kernel": (["bench", "--kernel", "tmp"], "holds 0 kernel images"),
 }
@@ -120,8 +144,11 @@ def test_wrong_use_is_refused(
     capsys: pytest.CaptureFixture[str], place: Path, words: list[str], told: str
 ) -> None:
     """Status 2, one line, before anything is done."""
+    before = sorted(place.iterdir())
     line = refused(capsys, place, *words)
     assert line.startswith("2: ") and told in line
+    assert len(line) < 400
+    assert sorted(place.iterdir()) == before
 
 
 def kernel_of(place: Path) -> list[str]:
@@ -270,6 +297,49 @@ def test_a_reader_that_has_enough_is_no_error(place: Path) -> None:
         process.stdout.close()
         assert process.stderr.read() == b""
     assert process.returncode == 0
+
+
+@pytest.mark.parametrize("wrong, status", [([], 3), (["e2000"], 2)])
+def test_a_full_disk_behind_a_stream_is_told(
+    place: Path, wrong: list[str], status: int
+) -> None:
+    """On standard error, if that takes it; a limit stands for the disk."""
+    words, environment = command(place, "nics", *wrong)
+    redirected = "2>file" if wrong else ">file"
+    result = subprocess.run(
+        ["sh", "-c", f'ulimit -f 0; exec "$@" {redirected}', "sh", *words],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = "" if wrong else "ringside: cannot write the output: File too large\n"
+    assert (result.returncode, result.stdout, result.stderr) == (status, "", told)
+
+
+def test_closed_streams_are_no_error(place: Path) -> None:
+    """./ringside nics >&- 2>&-"""
+    words, environment = command(place, "nics")
+    shell = ["sh", "-c", 'exec "$@" >&- 2>&-', "sh", *words]
+    assert subprocess.run(shell, env=environment, check=False).returncode == 0
+
+
+def test_a_signal_while_modules_load_is_told(place: Path) -> None:
+    """The handler stands before the first of them, which sends the signal here."""
+    (place / "early").mkdir()
+    (place / "early/argparse.py").write_text(
+        "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)\n", encoding="ascii"
+    )
+    words, environment = command(place, "nics")
+    result = subprocess.run(
+        words,
+        env=environment | {"PYTHONPATH": str(place / "early")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = "ringside: interrupted, nothing was left behind\n"
+    assert (result.returncode, result.stdout, result.stderr) == (3, "", told)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])

@@ -5,6 +5,8 @@
 # pylint: disable=protected-access
 
 import copy
+import errno
+import io
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -147,6 +149,40 @@ def test_the_report_is_written(
     assert commands.bench(replace(request_, html=tmp_path / "r.html", json=None)) == 0
     assert (tmp_path / "r.html").read_text(encoding="utf-8").startswith("<!")
     assert not (tmp_path / "result.json").exists()
+
+
+def test_a_result_on_standard_output_stands_alone(
+    request_: BenchRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """So that a tool can read it; the table goes to the other stream."""
+    measuring(monkeypatch)
+    assert commands.bench(replace(request_, json=Path("/proc/self/fd/1"))) == 0
+    output = capsys.readouterr()
+    assert json.loads(output.out)["schema"] == "ringside/1"
+    assert "8139cp" in output.err
+
+
+class NoReader(io.TextIOWrapper):
+    """Standard output whose reader has left."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO())
+
+    def write(self, _: str) -> int:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+
+@pytest.mark.parametrize("entry, status", [("pass", 0), ("fail", 1)])
+def test_files_do_not_depend_on_who_reads_the_table(
+    request_: BenchRequest, monkeypatch: pytest.MonkeyPatch, entry: str, status: int
+) -> None:
+    """./ringside bench --json f | head -0: written, and the status is the result's."""
+    measuring(monkeypatch, lambda _, task, __: entry_of(task, status=entry))
+    monkeypatch.setattr("sys.stdout", NoReader())
+    assert commands.bench(request_) == status
+    assert len(written(request_)["runs"]) == 2
 
 
 def test_tasks_carry_the_whole_request(request_: BenchRequest) -> None:

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The plugin's cache model against a plain one in Python."""
 
+import itertools
 import random
 import subprocess
 from collections import OrderedDict
 from pathlib import Path
 
 import pytest
+
+from ringside import commands
+from ringside.errors import UsageError
+
+# pylint: disable=protected-access
 
 TESTS = Path(__file__).resolve().parent
 PLUGIN = TESTS.parent / "tools" / "qemu" / "plugin"
@@ -130,3 +136,30 @@ def test_impossible_geometry(program: Path, geometry: Geometry, reason: str) -> 
     status, output = run(program, geometry, [])
     assert status == 1
     assert reason in output
+
+
+SIZES = [64, 3072, 32768, 32769, 49152, 1 << 30, 1 << 31]
+WAYS = [1, 3, 8, 64, 65, 10**15]
+LINES = [1, 8, 16, 32, 48, 64, 4096, 8192]
+LEVELS = [*itertools.product(SIZES, WAYS, [64]), *((s, 1, 1 << 15) for s in SIZES[:2])]
+LEVELS += [(4096 * 64, 64, line) for line in LINES]
+
+
+@pytest.mark.parametrize("position", range(3))
+def test_the_command_line_refuses_what_the_plugin_refuses(
+    program: Path, position: int
+) -> None:
+    """In its words, so that nothing is measured first."""
+    for level in LEVELS:
+        geometry = (*DEFAULT[:position], level, *DEFAULT[position + 1 :])
+        status, output = run(program, geometry, [])
+        words = {
+            name: ":".join(str(number) for number in numbers)
+            for name, numbers in zip(("l1d", "l2", "llc"), geometry)
+        }
+        try:
+            commands._cache_model(words)
+        except UsageError as error:
+            assert status == 1 and output.strip() in str(error), level
+        else:
+            assert status == 0, level

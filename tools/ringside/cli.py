@@ -2,21 +2,23 @@
 """The command line: what is asked for, refusals in one line, exit status."""
 
 import argparse
+import contextlib
 import re
-import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from ringside import __version__
+from ringside import __version__, output
 from ringside.errors import (
     EXIT_CANNOT_MEASURE,
     EXIT_GOOD,
     EXIT_USAGE,
     RingsideError,
     UsageError,
+    shortened,
 )
+from ringside.report import files
 
 SIZE_MIN = 60
 SIZE_MAX = 1514
@@ -24,13 +26,18 @@ _COUNT_MAX = 10_000_000
 _REPEAT_MAX = 1000
 # Beyond these digits no bound is kept, and Python may refuse to convert.
 _NUMBER = re.compile("-?[0-9]{1,18}")
+# argparse takes the dashes after "=" for the end of the options, and breaks.
+_ONLY_DASHES = re.compile("(--?[a-z0-9-]+)=--", re.IGNORECASE)
+_LONG_WORD = re.compile(r"\S{61,}")
+_MESSAGE_MAX = 600
 
 
 class _Parser(argparse.ArgumentParser):
     """Refuses in one line, without the usage text."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"{message} (see {self.prog} --help)")
+        cut = _LONG_WORD.sub(lambda match: shortened(match[0]), message)
+        raise UsageError(f"{shortened(cut, 240)} (see {self.prog} --help)")
 
 
 def _numbers(name: str, text: str, low: int, high: int, unit: str) -> list[int]:
@@ -38,7 +45,9 @@ def _numbers(name: str, text: str, low: int, high: int, unit: str) -> list[int]:
     numbers: list[int] = []
     for word in text.split(","):
         if not _NUMBER.fullmatch(word.strip()):
-            raise UsageError(f"--{name} {text}: '{word}' is not a number")
+            raise UsageError(
+                f"--{name} {shortened(text)}: '{shortened(word)}' is not a number"
+            )
         value = int(word)
         if not low <= value <= high:
             raise UsageError(f"--{name} {value}: must be from {low} to {high} {unit}")
@@ -50,7 +59,7 @@ def _numbers(name: str, text: str, low: int, high: int, unit: str) -> list[int]:
 def _one_number(name: str, text: str, high: int, unit: str) -> int:
     numbers = _numbers(name, text, 1, high, unit)
     if len(numbers) != 1:
-        raise UsageError(f"--{name} {text}: takes one number")
+        raise UsageError(f"--{name} {shortened(text)}: takes one number")
     return numbers[0]
 
 
@@ -92,10 +101,16 @@ def _parser() -> argparse.ArgumentParser:
             help="geometry of the cache model, bytes",
         )
     bench.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the result there"
+        "--json",
+        type=_report,
+        metavar="FILE",
+        help="write the result there; -: on standard output, the table on stderr",
     )
     bench.add_argument(
-        "--html", type=Path, metavar="FILE", help="write the report there"
+        "--html",
+        type=_report,
+        metavar="FILE",
+        help="write the report there; - as with --json",
     )
     kunit = commands.add_parser("kunit", help="the reference driver's KUnit suites")
     kunit.add_argument("--suite", metavar="NAME,..", help="default: all")
@@ -122,17 +137,27 @@ def _add_kernel(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _writable(path: Path | None) -> None:
+def _report(name: str) -> Path:
+    return files.STANDARD_OUTPUT if name == "-" else Path(name)
+
+
+def _check_reports(json: Path | None, html: Path | None) -> None:
     """Says before the measurement what would fail after it."""
-    if path and (path.is_dir() or not path.absolute().parent.is_dir()):
-        raise UsageError(f"cannot write {path}: no such folder, or it is one")
+    for path in (json, html):
+        if path:
+            files.check(path)
+    if json and html:
+        files.check_apart(json, html)
 
 
-def _interrupted(*_: object) -> NoReturn:
-    raise KeyboardInterrupt
+def _check_words(argv: Sequence[str]) -> None:
+    for word in argv:
+        if match := _ONLY_DASHES.fullmatch(word):
+            raise UsageError(f"{match[1]} takes no '--' (see ringside --help)")
 
 
 def _run(argv: Sequence[str]) -> int:
+    _check_words(argv)
     arguments = _parser().parse_args(argv)
     if arguments.command == "kunit":
         # Runs without what the other commands need.
@@ -154,8 +179,7 @@ def _run(argv: Sequence[str]) -> int:
         SIZE_MAX,
         "bytes (header to payload, no FCS; MTU 1500)",
     )
-    for path in (arguments.json, arguments.html):
-        _writable(path)
+    _check_reports(arguments.json, arguments.html)
     return commands.bench(
         commands.BenchRequest(
             command=["./ringside", *argv],
@@ -179,26 +203,35 @@ def _run(argv: Sequence[str]) -> int:
 
 def _refuse(why: str, status: int) -> int:
     """Says why in one line, whatever the user's words in it hold."""
-    print(f"ringside: {' '.join(why.split())}", file=sys.stderr)
+    line = shortened(" ".join(why.split()), _MESSAGE_MAX)
+    with contextlib.suppress(OSError):
+        print(f"ringside: {line}", file=sys.stderr)
     return status
 
 
-def main(argv: Sequence[str]) -> int:
-    """Runs a command line; the exit status."""
-    signal.signal(signal.SIGTERM, _interrupted)
+def _guarded(argv: Sequence[str]) -> int:
+    status = EXIT_GOOD
     try:
-        return _run(argv)
+        status = _run(argv)
+        output.show("")
+        return status
     except RingsideError as error:
         return _refuse(str(error), error.status)
     except KeyboardInterrupt:
         why = "interrupted, nothing was left behind"
         return _refuse(why, EXIT_CANNOT_MEASURE)
     except BrokenPipeError:
-        # Whoever read the output has enough; Python must not try to flush it.
-        sys.stderr.close()
-        return EXIT_GOOD
+        # Whoever read the output has enough.
+        return status
     except OSError as error:
         return _refuse(str(error), EXIT_CANNOT_MEASURE)
     except SystemExit as leaving:
         # Only --help and --version get here.
         return EXIT_GOOD if leaving.code in (None, 0) else EXIT_USAGE
+
+
+def main(argv: Sequence[str]) -> int:
+    """Runs a command line; the exit status."""
+    status = _guarded(argv)
+    output.give_up()
+    return status

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,14 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-from ringside import __version__, bench as cost, profiles
+from ringside import __version__, bench as cost, output, profiles
 from ringside.errors import (
     EXIT_CANNOT_MEASURE,
     EXIT_GOOD,
     EXIT_NOT_GOOD,
     CannotMeasure,
     UsageError,
+    shortened,
 )
 from ringside.lab import guest, kernel as kernels, qemu
 from ringside.lab.kernel import LabKernel
@@ -65,29 +66,33 @@ class BenchRequest:
 
 def nics(kernel_name: str | None, name: str | None) -> int:
     """Lists the profiles, or tells all of one."""
-    chosen = profiles.choose(name or "all")
+    chosen = profiles.choose("all" if name is None else name)
     lab_kernel = kernels.find(kernel_name)
+    lines = []
     for profile in chosen:
         why = _unusable(lab_kernel, profile)
         state = "usable" if why is None else f"not here: {why}"
-        print(f"{profile.name:<12} {profile.driver:<11} {profile.summary:<40} {state}")
+        lines.append(
+            f"{profile.name:<12} {profile.driver:<11} {profile.summary:<40} {state}"
+        )
         if name:
-            _tell(profile)
+            lines += _tell(profile)
+    output.show("".join(f"{line}\n" for line in lines))
     return EXIT_GOOD
 
 
-def _tell(profile: Profile) -> None:
-    print(f"  source      {profile.source}")
-    print(f"  QEMU        {profile.device} {_pairs(profile.properties)}".rstrip())
-    print(f"  PCI         {' '.join(profile.pci_ids)}")
+def _tell(profile: Profile) -> Iterator[str]:
+    yield f"  source      {profile.source}"
+    yield f"  QEMU        {profile.device} {_pairs(profile.properties)}".rstrip()
+    yield f"  PCI         {' '.join(profile.pci_ids)}"
     for bar in profile.bars:
         alias = "" if bar.alias_of is None else f", shows BAR {bar.alias_of}'s region"
-        print(f"  BAR {bar.index}       {bar.space}{alias}")
+        yield f"  BAR {bar.index}       {bar.space}{alias}"
     if profile.quirk:
-        print(f"  quirk       {profile.quirk.module}: {profile.quirk.why}")
+        yield f"  quirk       {profile.quirk.module}: {profile.quirk.why}"
     for vary in profile.vary:
         values = ", ".join(str(value) for value in vary.values)
-        print(f"  parameter   {vary.parameter} = {values}: {vary.why}")
+        yield f"  parameter   {vary.parameter} = {values}: {vary.why}"
 
 
 def _pairs(values: dict[str, str]) -> str:
@@ -107,18 +112,37 @@ def _debug_options(kernel: LabKernel) -> list[str]:
 
 def _cache_model(geometries: dict[str, str]) -> dict[str, dict[str, int]]:
     """The geometry as the result states it; wrong ones are refused here."""
-    model = {}
+    model: dict[str, dict[str, int]] = {}
     for level, text in geometries.items():
         if not re.fullmatch("[1-9][0-9]{0,15}(:[1-9][0-9]{0,15}){2}", text):
-            raise UsageError(f"--{level} {text}: is not SIZE:WAYS:LINE in bytes")
-        size, ways, line = (int(word) for word in text.split(":"))
-        sets = size // (ways * line)
-        if sets * ways * line != size or sets & (sets - 1) or line & (line - 1):
             raise UsageError(
-                f"--{level} {text}: sets (SIZE / WAYS / LINE) and LINE must be powers of two"
+                f"--{level} {shortened(text)}: is not SIZE:WAYS:LINE in bytes"
             )
+        size, ways, line = (int(word) for word in text.split(":"))
         model[level] = {"size_bytes": size, "ways": ways, "line_bytes": line}
+    lines = [level["line_bytes"] for level in model.values()]
+    for level, text in geometries.items():
+        why = _geometry_error(model[level], lines)
+        if why:
+            raise UsageError(f"--{level} {text}: {why}")
     return model
+
+
+def _geometry_error(level: dict[str, int], lines: list[int]) -> str | None:
+    """What the plugin has against a level: tools/qemu/plugin/cache.c in its words."""
+    size, ways, line = level["size_bytes"], level["ways"], level["line_bytes"]
+    if not 16 <= line <= 4096 or line.bit_count() != 1:
+        return "LINE must be a power of two from 16 to 4096"
+    if line != lines[0]:
+        return f"LINE must be the same for l1d, l2 and llc, not {lines}"
+    if ways > 64:
+        return "WAYS must be from 1 to 64"
+    if size > 1 << 30:
+        return "SIZE must be at most 1 GiB"
+    sets, rest = divmod(size, ways * line)
+    if rest or sets.bit_count() != 1:
+        return "SIZE must be WAYS * LINE * a power of two"
+    return None
 
 
 def _tasks(request: BenchRequest, chosen: list[Profile]) -> list[cost.Task]:
@@ -242,20 +266,35 @@ def bench(request: BenchRequest) -> int:
         "runs": entries,
     }
     schema.validate(document)
-    _show(request, document)
+    # A reader that has enough changes nothing about the result.
+    with suppress(BrokenPipeError):
+        _show(request, document)
     skipped = {name for name, reason in reasons.items() if reason}
-    return _status(entries, skipped if request.nics == "all" else set())
+    return _status(entries, skipped if profiles.is_all(request.nics) else set())
 
 
 def _show(request: BenchRequest, document: dict[str, Any]) -> None:
-    console = Console()
-    table.render(document, console)
-    if len(document["runs"]) == 1:
-        table.render_detail(document, console)
-    if request.json:
-        files.write_whole(request.json, json.dumps(document, indent=1) + "\n")
-    if request.html:
+    """Files first: they must not depend on who reads the table."""
+    reports = [path for path in (request.json, request.html) if path]
+    taken = any(files.is_standard_output(path) for path in reports)
+    # Standard output last: its reader may leave.
+    for path in sorted(reports, key=files.is_standard_output):
+        _write(request, path, document)
+    stream = sys.stderr if taken else sys.stdout
+    console = Console(file=stream)
+    # Printed here and not by rich, which ends the program when a reader has left.
+    with console.capture() as capture:
+        table.render(document, console)
+        if len(document["runs"]) == 1:
+            table.render_detail(document, console)
+    output.show(capture.get(), stream)
+
+
+def _write(request: BenchRequest, path: Path, document: dict[str, Any]) -> None:
+    if path == request.json:
+        files.write_whole(path, json.dumps(document, indent=1) + "\n")
+    else:
         # matplotlib takes a second to load.
         from ringside.report import html  # pylint: disable=import-outside-toplevel
 
-        html.write_html(document, request.html)
+        html.write_html(document, path)
