@@ -263,6 +263,48 @@ def test_kernel_is_the_newest_plain_one(fakes: Fakes) -> None:
     assert (Path(result.stdout.strip()) / "boot/vmlinuz-6.12.10-amd64").is_file()
 
 
+def wrong(result: subprocess.CompletedProcess[str], text: str) -> None:
+    """Exit 2 and a last line that says this."""
+    assert (result.returncode, result.stdout) == (2, ""), result.stderr
+    assert text in result.stderr.splitlines()[-1]
+
+
+def bookworm(folder: Path) -> dict[str, str]:
+    """The environment of a Debian 12 from a container image."""
+    (folder / "os").write_text("VERSION_CODENAME=bookworm\n", encoding="ascii")
+    return {"OS_RELEASE": str(folder / "os"), "APT_ETC": str(APT_DATA / "docker")}
+
+
+def test_unknown_package(fakes: Fakes, tmp_path: Path) -> None:
+    """Wrong use when the lists were all there; else they may be to blame."""
+    name = "linux-image-6.13.1-amd64"
+    environment = bookworm(tmp_path)
+    fakes.program("sudo", FAKE_SUDO)
+    wrong(fakes.run("kernel", name, **environment), f"no package {name}: not in")
+    error = "E: Could not resolve 'mirror.example'"
+    cannot(fakes.run("kernel", name, FAKE_ERROR=error, **environment), "no network?")
+
+
+def test_a_suite_counts_for_a_kernel_in_the_cache(fakes: Fakes, tmp_path: Path) -> None:
+    """An unknown one is refused; a known one is noted, and need not have it for ever."""
+    name = "linux-image-6.12.10-amd64"
+    environment = bookworm(tmp_path)
+    fakes.make_deb()
+    first = fakes.run("kernel", name)
+    error = "E: The repository 'x nosuch Release' does not have a Release file."
+    words = ["--suite", "nosuch", "kernel", name]
+    wrong(
+        fakes.run(*words, FAKE_ERROR=error, **environment),
+        "suite 'nosuch' is not in the archive",
+    )
+    assert not (fakes.cache / "apt/nosuch-deb").exists()
+    cannot(fakes.run("--offline", *words, **environment), "of suite nosuch is not here")
+    words[1] = "trixie"
+    assert fakes.run(*words, **environment).stdout == first.stdout
+    fakes.program("apt-cache", "#!/bin/sh\n")
+    assert fakes.run("--offline", *words, **environment).stdout == first.stdout
+
+
 def test_second_run_repeats_no_work(fakes: Fakes) -> None:
     """The stamp answers; without the directory it does not."""
     fakes.make_deb()

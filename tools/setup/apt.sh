@@ -167,6 +167,12 @@ apt_use_suite() {
 	compgen -G "$APT_LISTS/*_InRelease" >/dev/null || apt_update "the package list of $1"
 }
 
+# False when the archive answered that it has no such suite.
+apt_knows_suite() {
+	! grep -qs 'does not have a Release file' "$LOG" ||
+		grep -qE 'Could not (resolve|connect)|Temporary failure|Connection' "$LOG"
+}
+
 # $1: codename of this release, $2: suite, $3: type.
 derive_source() {
 	local files

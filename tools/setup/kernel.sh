@@ -4,6 +4,8 @@
 
 # The kernel that the figures in docs are for; in Debian 12 and 13 alike.
 DEFAULT_SERIES=6.12
+# Whether the user named the kernel.
+NAMED=0
 
 # The one in the cache with the highest version. $1: directory and pattern.
 newest_in_cache() {
@@ -31,7 +33,13 @@ name_headers() {
 # system's lists, then in backports (which has the kernel for a machine that
 # takes no security updates). Sets PACKAGE and VERSION.
 find_package() {
-	[[ -z $SUITE ]] || apt_use_suite "$SUITE"
+	if [[ -n $SUITE ]]; then
+		apt_use_suite "$SUITE"
+		if ! apt_knows_suite; then
+			rm -rf -- "$CACHE/apt/$SUITE-deb"
+			usage_error "suite '$SUITE' is not in the archive"
+		fi
+	fi
 	find_in_lists "$@" && return
 	apt_update "$2"
 	find_in_lists "$@" && return
@@ -39,7 +47,30 @@ find_package() {
 		apt_use_suite "$(os_codename)-backports"
 		find_in_lists "$@" && return
 	fi
-	die "no package ${PACKAGE:-for kernel $2}: $(why_missing)"
+	no_package "${PACKAGE:-for kernel $2}"
+}
+
+# A name that the user gave and that no list has is wrong use, when no list
+# was out of reach.
+no_package() {
+	local complaint
+
+	for complaint in "${UPDATED[@]}"; do
+		[[ $complaint == "$NOT_IN_SOURCES" ]] || NAMED=0
+	done
+	((NAMED)) && usage_error "no package $1: $(why_missing)"
+	die "no package $1: $(why_missing)"
+}
+
+# Whether the directory $1 of a kernel in the cache is of the suite asked for.
+of_suite() {
+	[[ -n $1 && (-z $SUITE || -e $CACHE/suites/$(basename "$1")@$SUITE) ]]
+}
+
+note_suite() {
+	[[ -n $SUITE ]] || return 0
+	make_dir "$CACHE/suites"
+	: >"$CACHE/suites/$(basename "$1")@$SUITE" || die "cannot write to $CACHE/suites"
 }
 
 find_in_lists() {
@@ -55,14 +86,15 @@ step_kernel() {
 	[[ $what =~ ^(linux-image-)?[0-9]+\.[0-9]+([-.+~a-z0-9]*-amd64)?$ ]] ||
 		usage_error "kernel: '$what' is not a series (6.12), a release or a package name"
 	require_apt
+	NAMED=$#
 	PACKAGE=
 	[[ $what == *-amd64 ]] && name_image "$what"
 	# An exact package that was unpacked once stays usable when the archive
 	# has dropped it.
 	if [[ -n $PACKAGE || $OFFLINE == 1 ]]; then
 		RESULT=$(newest_in_cache "$CACHE/kernels/${PACKAGE:-linux-image-$what.*}_*")
-		[[ -z $RESULT ]] || return 0
-		require_network "kernel $what"
+		of_suite "$RESULT" && return 0
+		require_network "kernel $what${SUITE:+ of suite $SUITE}"
 	fi
 	find_package name_image "$what"
 	# Since 7.x the image package only depends on those that hold the files.
@@ -70,6 +102,7 @@ step_kernel() {
 		'linux-(base|binary|modules)-[0-9][^ ,]*')
 	RESULT=$CACHE/kernels/${PACKAGE}_$VERSION
 	unpack_packages "$RESULT" finish_kernel "$PACKAGE=$VERSION" "${parts[@]}"
+	note_suite "$RESULT"
 }
 
 # Since 7.x the image lies with the modules: put it where all others have it.
