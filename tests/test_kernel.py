@@ -6,6 +6,7 @@ import lzma
 import os
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,22 @@ def _no_config(folder: Path) -> None:
     (folder / f"boot/config-{fakes.RELEASE}").unlink()
 
 
+def _sized_image(there: int, whole: int) -> bytes:
+    """Of so many bytes, with a header that promises others (7 sectors of set-up)."""
+    image = bytearray(fakes.boot_image(fakes.RELEASE.encode() + b"\0"))
+    image[0x1F1] = 7
+    image[0x1F4:0x1F8] = ((whole - 8 * 512) // 16).to_bytes(4, "little")
+    return bytes(image.ljust(there, b"\0"))
+
+
+def test_a_whole_image_is_taken(tmp_path: Path) -> None:
+    """As long as its header says, or longer: signatures come behind."""
+    folder = fakes.kernel_folder(tmp_path, {})
+    for there in (0x2000, 0x2010):
+        _image(_sized_image(there, 0x2000), folder)
+        assert kernel.from_folder(folder).release == fakes.RELEASE
+
+
 def _image(data: bytes, folder: Path) -> None:
     (folder / f"boot/vmlinuz-{fakes.RELEASE}").write_bytes(data)
 
@@ -116,7 +133,12 @@ FOLDERS = {
     "cut": (
         lambda folder: _image(fakes.boot_image(b"6.12")[:0x400], folder),
         CannotMeasure,
-        "does not say its release",
+        "is cut: 1024 of 2560 bytes are there",
+    ),
+    "cut_late": (
+        lambda folder: _image(_sized_image(0x1000, 0x2000), folder),
+        CannotMeasure,
+        "is cut: 4096 of 8192 bytes are there",
     ),
     "release_of_junk": (
         lambda folder: _image(fakes.boot_image(b"6.12\xff\xfe\0"), folder),
@@ -301,7 +323,9 @@ def test_the_setup_is_asked_for_a_package(
     """And names the folder on its standard output."""
     folder = fakes.kernel_folder(tmp_path / "k", {})
     fakes.script(setup, f'echo "$*" > {tmp_path}/asked; echo {folder}')
-    assert kernel.find(name).release == fakes.RELEASE
+    found = kernel.find(name)
+    assert found.release == fakes.RELEASE
+    assert found.suite == (name or "").partition("@")[2]
     assert (tmp_path / "asked").read_text() == f"{asked}\n"
 
 
@@ -319,7 +343,41 @@ def test_a_failing_setup_is_told_by_its_last_line(
     fakes.script(setup, f"{text}; exit 3")
     with pytest.raises(CannotMeasure) as caught:
         kernel.find("x")
-    assert str(caught.value) == f"no lab kernel: {told}"
+    assert str(caught.value) == f"--kernel x: {told}"
+    with pytest.raises(CannotMeasure, match=f"no lab kernel: {told}"):
+        kernel.find(None)
+
+
+def test_what_the_setup_takes_for_wrong_use_is_wrong_use(setup: Path) -> None:
+    """The name of no package."""
+    fakes.script(setup, "echo 'ringside setup: no package x: y' >&2; exit 2")
+    with pytest.raises(UsageError) as caught:
+        kernel.find("x")
+    assert str(caught.value) == "--kernel x: no package x: y"
+
+
+@pytest.mark.parametrize("name", ["", "linux-x@", "@trixie", "@"])
+def test_half_a_name_is_refused(setup: Path, name: str) -> None:
+    """It does not stand for the stock kernel or suite."""
+    fakes.script(setup, "exit 3")
+    with pytest.raises(UsageError, match=f"--kernel '{name}': needs a folder"):
+        kernel.find(name)
+
+
+def test_headers_that_cannot_be_are_known(
+    tmp_path: Path, cache_folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of a kernel that is not Debian's, or offline; but not what is in the cache."""
+    found = kernel.from_folder(fakes.kernel_folder(tmp_path, {}))
+    assert "none of Debian's" in str(kernel.no_headers(found))
+    debian = replace(found, release="6.12.1+deb13-amd64")
+    monkeypatch.setenv("RINGSIDE_OFFLINE", "0")
+    assert kernel.no_headers(debian) is None
+    monkeypatch.setenv("RINGSIDE_OFFLINE", "1")
+    told = "no headers of kernel 6.12.1+deb13-amd64: offline"
+    assert str(kernel.no_headers(debian)).startswith(told)
+    (cache_folder / "headers/linux-headers-6.12.1+deb13-amd64_1").mkdir(parents=True)
+    assert kernel.no_headers(debian) is None
 
 
 @pytest.mark.parametrize("name", ["/nowhere/at/all", "./x.deb", "a/b"])

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A lab kernel: an unpacked Debian package or a built tree, never an installed one."""
 
+import glob
 import lzma
+import os
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ringside import builds, cache
-from ringside.errors import CannotMeasure, UsageError
+from ringside.errors import EXIT_USAGE, CannotMeasure, UsageError, shortened
 
 # struct boot_protocol: "HdrS" magic, and the offset of the version string.
 _BOOT_MAGIC = (0x202, b"HdrS")
 _VERSION_AT = 0x20E
+# Sectors of the set-up code (0 means 4), and what follows in units of 16 bytes.
+_SECTORS_AT, _SIZE_AT = 0x1F1, 0x1F4
+_ECHOED = 160
 
 
 @dataclass(frozen=True)
@@ -24,6 +29,8 @@ class LabKernel:
     modules: Path
     config: Path
     key: str
+    # Of the archive, when it was asked for: its headers are there.
+    suite: str = ""
 
     def config_hash(self) -> str:
         """SHA-256 of the configuration."""
@@ -103,12 +110,26 @@ def _release_of(image: Path) -> str:
         head = file.read(0x10000)
     at, magic = _BOOT_MAGIC
     if head[at : at + 4] != magic:
-        raise CannotMeasure(f"{image} is not an x86 kernel image")
+        raise CannotMeasure(
+            f"{image} is not an x86 kernel image, or not even its beginning is whole"
+        )
+    _check_whole(image, head)
     offset = int.from_bytes(head[_VERSION_AT : _VERSION_AT + 2], "little") + 0x200
     match = re.match(rb"([0-9A-Za-z.+~_-]+)[ \0]", head[offset : offset + 128])
     if not match:
         raise CannotMeasure(f"{image} does not say its release")
     return match[1].decode()
+
+
+def _check_whole(image: Path, head: bytes) -> None:
+    sectors = head[_SECTORS_AT] or 4
+    paragraphs = int.from_bytes(head[_SIZE_AT : _SIZE_AT + 4], "little")
+    whole = (sectors + 1) * 512 + paragraphs * 16
+    there = image.stat().st_size
+    if there < whole:
+        raise CannotMeasure(
+            f"{image} is cut: {there} of {whole} bytes are there; unpack or build it again"
+        )
 
 
 def _first(paths: list[Path]) -> Path | None:
@@ -159,20 +180,43 @@ def _from_package_file(path: Path) -> LabKernel:
 
 def find(name: str | None) -> LabKernel:
     """The kernel that --kernel names: a folder, a package, or the stock 6.12 for None."""
-    if name and Path(name).is_dir():
+    if name is None:
+        return from_folder(_set_up(["kernel"], "no lab kernel"))
+    if Path(name).is_dir() and name:
         return from_folder(Path(name).resolve())
-    if name and name.endswith(".deb") and Path(name).is_file():
+    if name.endswith(".deb") and Path(name).is_file():
         return _from_package_file(Path(name).resolve())
-    if name and "/" in name:
-        raise UsageError(f"--kernel {name}: no such folder or package")
-    package, _, suite = (name or "").partition("@")
-    command = [
-        str(builds.TREE / "tools/setup/run"),
-        *(["--suite", suite] if suite else []),
-    ]
-    command += ["kernel", *([package] if package else [])]
+    shown = shortened(name, _ECHOED)
+    package, at, suite = name.partition("@")
+    if "/" in name:
+        raise UsageError(f"--kernel {shown}: no such folder or package")
+    if not package or bool(at) != bool(suite):
+        raise UsageError(
+            f"--kernel '{shown}': needs a folder, PACKAGE or PACKAGE@SUITE"
+        )
+    words = [*(["--suite", suite] if suite else []), "kernel", package]
+    return replace(from_folder(_set_up(words, f"--kernel {shown}")), suite=suite)
+
+
+def _set_up(words: list[str], what: str) -> Path:
+    """The folder that the set-up unpacked; it knows what is no package's name."""
+    command = [str(builds.TREE / "tools/setup/run"), *words]
     result = subprocess.run(command, check=False, capture_output=True, text=True)
     if result.returncode:
         lines = result.stderr.strip().splitlines() or ["no reason given"]
-        raise CannotMeasure(f"no lab kernel: {lines[-1]}")
-    return from_folder(Path(result.stdout.strip()))
+        kind = UsageError if result.returncode == EXIT_USAGE else CannotMeasure
+        raise kind(f"{what}: {lines[-1].removeprefix('ringside setup: ')}")
+    return Path(result.stdout.strip())
+
+
+def no_headers(kernel: LabKernel) -> str | None:
+    """Why its headers cannot be had, as far as that is known without asking the archive."""
+    why = None
+    if not kernel.release.endswith("-amd64"):
+        why = "it is none of Debian's"
+    elif os.environ.get("RINGSIDE_OFFLINE", "0") != "0":
+        why = "offline, and they are not in the cache"
+    pattern = f"headers/linux-headers-{glob.escape(kernel.release)}_*"
+    if not why or any(cache.root().glob(pattern)):
+        return None
+    return f"no headers of kernel {kernel.release}: {why}"
