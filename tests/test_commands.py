@@ -226,6 +226,37 @@ def test_a_nic_that_cannot_be_here_does_not_end_the_others(
     assert len(written(request_)["runs"]) == len(profiles.choose("all"))
 
 
+@pytest.mark.parametrize("missing", ["headers", "nothing", "compiler"])
+def test_a_quirk_without_headers_is_passed_over(
+    request_: BenchRequest,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    missing: str,
+) -> None:
+    """By "all" only; a module that does not build is left to the measurement."""
+
+    def refuse(*_: object) -> Path:
+        raise CannotMeasure("no headers of kernel x: no package")
+
+    def nothing(*_: object) -> Path:
+        return tmp_path
+
+    modules = tmp_path / f"kernel/lib/modules/{fakes.RELEASE}/kernel/drivers"
+    (modules / "8139too.ko").write_bytes(fakes.module())
+    monkeypatch.setattr(kernels, "_INDEXES", {})
+    build = nothing if missing == "nothing" else refuse
+    monkeypatch.setattr("ringside.lab.image.quirk_module", build)
+    found = refuse if missing == "headers" else nothing
+    monkeypatch.setattr("ringside.lab.image.headers", found)
+    measuring(monkeypatch)
+    assert commands.bench(replace(request_, nics="all")) == 0
+    runs = {run["nic"]: run for run in written(request_)["runs"]}
+    expected = "error" if missing == "headers" else "pass"
+    assert runs["8139too"]["status"] == expected
+    named = commands.bench(replace(request_, nics="8139too,e1000"))
+    assert named == (3 if missing == "headers" else 0)
+
+
 def entries(*pairs: str) -> list[dict[str, Any]]:
     """Entries by "NIC:status"."""
     words = [pair.split(":") for pair in pairs]

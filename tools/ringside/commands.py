@@ -32,7 +32,7 @@ from ringside.errors import (
     UsageError,
     shortened,
 )
-from ringside.lab import guest, kernel as kernels, qemu
+from ringside.lab import guest, image, kernel as kernels, qemu
 from ringside.lab.kernel import LabKernel
 from ringside.profiles import Profile
 from ringside.report import files, schema, table
@@ -71,6 +71,8 @@ def nics(kernel_name: str | None, name: str | None) -> int:
     lines = []
     for profile in chosen:
         why = _unusable(lab_kernel, profile)
+        if why is None and profile.quirk:
+            why = kernels.no_headers(lab_kernel)
         state = "usable" if why is None else f"not here: {why}"
         lines.append(
             f"{profile.name:<12} {profile.driver:<11} {profile.summary:<40} {state}"
@@ -103,6 +105,24 @@ def _unusable(kernel: LabKernel, profile: Profile) -> str | None:
     if kernel.module_file(profile.driver) is None:
         return f"kernel {kernel.release} has no module {profile.driver}"
     return qemu.unusable(qemu.find(), profile)
+
+
+def _unmeasurable(kernel: LabKernel, profile: Profile) -> str | None:
+    """As above, and that the quirk's module has no headers to be built with.
+
+    A module that is there, or that does not build, is left to the measurement.
+    """
+    why = _unusable(kernel, profile)
+    if why or not profile.quirk:
+        return why
+    try:
+        image.quirk_module(kernel, profile.quirk.module)
+    except CannotMeasure:
+        try:
+            image.headers(kernel.release)
+        except CannotMeasure as error:
+            return str(error)
+    return None
 
 
 def _debug_options(kernel: LabKernel) -> list[str]:
@@ -245,7 +265,7 @@ def bench(request: BenchRequest) -> int:
     chosen = profiles.choose(request.nics)
     model = _cache_model(_DEFAULT_CACHE | request.cache_model)
     kernel = kernels.find(request.kernel)
-    reasons = {profile.name: _unusable(kernel, profile) for profile in chosen}
+    reasons = {profile.name: _unmeasurable(kernel, profile) for profile in chosen}
     tasks = _tasks(request, chosen)
     measured = iter(
         _measure_all(kernel, [task for task in tasks if not reasons[task.profile.name]])
