@@ -247,7 +247,8 @@ def test_a_quirk_without_headers_is_passed_over(
     build = nothing if missing == "nothing" else refuse
     monkeypatch.setattr("ringside.lab.image.quirk_module", build)
     found = refuse if missing == "headers" else nothing
-    monkeypatch.setattr("ringside.lab.image.headers", found)
+    for module in ("image", "kernel"):
+        monkeypatch.setattr(f"ringside.lab.{module}.headers", found)
     measuring(monkeypatch)
     assert commands.bench(replace(request_, nics="all")) == 0
     runs = {run["nic"]: run for run in written(request_)["runs"]}

@@ -119,7 +119,7 @@ def _unmeasurable(kernel: LabKernel, profile: Profile) -> str | None:
         image.quirk_module(kernel, profile.quirk.module)
     except CannotMeasure:
         try:
-            image.headers(kernel.release)
+            kernels.headers(kernel)
         except CannotMeasure as error:
             return str(error)
     return None

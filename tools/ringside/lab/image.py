@@ -2,13 +2,12 @@
 """The guest's initramfs: busybox, our static programs, and the modules of one profile."""
 
 import shutil
-import subprocess
 from pathlib import Path
 
 from ringside import builds, cache
 from ringside.errors import CannotMeasure
 from ringside.lab import cpio, qemu
-from ringside.lab.kernel import LabKernel, module_image
+from ringside.lab.kernel import LabKernel, headers, module_image
 from ringside.profiles import Profile
 
 _FOLDERS = ("bin", "dev", "etc", "modules", "proc", "sys")
@@ -21,20 +20,6 @@ def _busybox() -> bytes:
     return Path(path).read_bytes()
 
 
-def headers(release: str) -> Path:
-    """The unpacked headers of that kernel, ready for make -C."""
-    result = subprocess.run(
-        [builds.TREE / "tools/setup/run", "headers", release],
-        check=False,
-        capture_output=True,
-        text=True,
-    )
-    if result.returncode:
-        lines = result.stderr.strip().splitlines() or ["no reason given"]
-        raise CannotMeasure(f"no headers of kernel {release}: {lines[-1]}")
-    return Path(result.stdout.strip())
-
-
 def quirk_module(kernel: LabKernel, name: str) -> Path:
     """One of drivers/quirks, built for that kernel."""
     source = builds.TREE / "drivers/quirks"
@@ -44,7 +29,7 @@ def quirk_module(kernel: LabKernel, name: str) -> Path:
 
     def make(folder: Path) -> None:
         shutil.copytree(source, folder, dirs_exist_ok=True)
-        tree = headers(kernel.release)
+        tree = headers(kernel)
         builds.run_compiler(["make", "-s", "-C", tree, f"M={folder}", "modules"])
 
     folder = cache.once("quirks", cache.key_of(kernel.key, *parts), make)

@@ -209,6 +209,17 @@ def _set_up(words: list[str], what: str) -> Path:
     return Path(result.stdout.strip())
 
 
+def headers(kernel: LabKernel) -> Path:
+    """The unpacked headers of that kernel, ready for make -C."""
+    suite = ["--suite", kernel.suite] if kernel.suite else []
+    what = f"no headers of kernel {kernel.release}"
+    try:
+        return _set_up([*suite, "headers", kernel.release], what)
+    except UsageError as error:
+        # Not the user's: a kernel was named, not its headers.
+        raise CannotMeasure(str(error)) from error
+
+
 def no_headers(kernel: LabKernel) -> str | None:
     """Why its headers cannot be had, as far as that is known without asking the archive."""
     why = None
