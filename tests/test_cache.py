@@ -261,6 +261,14 @@ def test_a_full_disk_is_told(folder: Path, number: int) -> None:
         fill(f)
 
 
+def test_a_copy_names_the_disk_that_is_full(folder: Path) -> None:
+    """Not the one that it reads from."""
+    error = OSError(errno.ENOSPC, "No space", "/from/here", None, str(folder / "to"))
+    with pytest.raises(CannotMeasure, match=f"the disk of {folder}/to: "):
+        with cache.told_when_full():
+            raise error
+
+
 FILL = """
 import os, sys
 from pathlib import Path

@@ -139,7 +139,8 @@ def told_when_full() -> Iterator[None]:
         yield
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            where = error.filename or root()
+            # A copy names what it read first, then what it could not write.
+            where = error.filename2 or error.filename or root()
             raise CannotMeasure(
                 f"no space left on the disk of {where}: free some, or set"
                 " RINGSIDE_CACHE and TMPDIR to a disk with room"

@@ -58,7 +58,7 @@ def candidates() -> list[Path]:
 def _probe(path: Path) -> Qemu:
     try:
         result = subprocess.run(
-            [path, "--version"], check=True, capture_output=True, text=True
+            [str(path), "--version"], check=True, capture_output=True, text=True
         )
     except (OSError, subprocess.CalledProcessError) as error:
         raise CannotMeasure(f"cannot run QEMU {path}: {error}") from error
