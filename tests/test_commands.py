@@ -245,7 +245,7 @@ def test_a_quirk_without_headers_is_passed_over(
     (modules / "8139too.ko").write_bytes(fakes.module())
     monkeypatch.setattr(kernels, "_INDEXES", {})
     build = nothing if missing == "nothing" else refuse
-    monkeypatch.setattr("ringside.lab.image.quirk_module", build)
+    monkeypatch.setattr("ringside.lab.image.built_module", build)
     found = refuse if missing == "headers" else nothing
     for module in ("image", "kernel"):
         monkeypatch.setattr(f"ringside.lab.{module}.headers", found)

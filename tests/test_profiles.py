@@ -21,9 +21,13 @@ source = "drivers/net/nic.c"
 dependencies = ["mii"]
 pci = ["10ec:8139", "1af4:1000"]
 napi = false
+out_of_tree = true
 
 [parameters]
 copybreak = 256
+
+[private_flags]
+rx-copy = true
 
 [qemu]
 device = "nic"
@@ -74,7 +78,10 @@ def test_a_profile_of_the_tree_is_whole(path: Path) -> None:
     profile = profiles.parse(path)
     assert profile.name == path.stem
     assert profile.summary and profile.driver and profile.device and profile.pci_ids
-    assert profile.source.startswith("drivers/net/")
+    if profile.out_of_tree:
+        assert (builds.TREE / profile.source / f"{profile.driver}.h").is_file()
+    else:
+        assert profile.source.startswith("drivers/net/")
     indexes = [bar.index for bar in profile.bars]
     assert indexes == sorted(set(indexes)) and set(indexes) <= set(range(6))
     assert {bar.alias_of for bar in profile.bars} <= {None, *indexes}
@@ -98,6 +105,8 @@ def test_every_field_is_read(tmp_path: Path) -> None:
         hash=profile.hash,
         dependencies=("mii",),
         parameters={"copybreak": "256"},
+        out_of_tree=True,
+        private_flags={"rx-copy": True},
         napi=False,
         properties={"ioeventfd": "off", "tx": "timer"},
         bars=(Bar(0, "port"), Bar(1, "mmio", 0)),
@@ -114,6 +123,7 @@ def test_the_least_profile_has_defaults(tmp_path: Path) -> None:
     profile = parsed(tmp_path, text)
     assert profile.napi and not profile.quirk and not profile.bars
     assert not profile.parameters and not profile.properties
+    assert not profile.out_of_tree and not profile.private_flags
 
 
 def test_another_text_is_another_hash(tmp_path: Path) -> None:
@@ -131,6 +141,15 @@ WRONG = {
     "no_device": ('device = "nic"\n', "", "'qemu.device' is missing"),
     "driver_type": ('driver = "nic-x"', "driver = 8139", "'driver'"),
     "napi_type": ("napi = false", "napi = 0", "'napi'"),
+    "out_of_tree_type": ("out_of_tree = true", 'out_of_tree = ""', "'out_of_tree'"),
+    "private_flags_type": (
+        "[private_flags]",
+        "[[private_flags]]",
+        "'private_flags'",
+    ),
+    "private_flag_type": ("rx-copy = true", "rx-copy = 1", "'private_flags.rx-copy'"),
+    "private_flag_name": ("rx-copy = true", '"rx copy" = true', "'rx copy'"),
+    "private_flag_length": ("rx-copy", "x" * 32, "is no flag's name"),
     "dependencies_type": ('["mii"]', '"mii"', "'dependencies'"),
     "dependency_type": ('["mii"]', "[1]", "'dependencies'"),
     "pci_form": ("10ec:8139", "10EC:8139", "'10EC:8139'"),
@@ -174,7 +193,7 @@ WRONG = {
     "vary_without_why": ('why = "copies"\n', "", "'vary.why' is missing"),
     "pci_with_newline": ("10ec:8139", r"a\nb", r"'a\nb'"),
     "key_with_newline": ("napi = false", r'"a\nb" = 1', r"unknown key 'a\nb'"),
-    "syntax": ("[qemu]", "[qemu", "line 11"),
+    "syntax": ("[qemu]", "[qemu", "line 15"),
     "key_twice": ("napi = false", "napi = false\nnapi = true", "line 7"),
 }
 TABLES = {
@@ -259,11 +278,13 @@ def test_names_choose_in_order_and_once() -> None:
         assert names == ["tulip", "e1000"]
 
 
-def test_all_is_every_profile() -> None:
-    """By name, and not beside others."""
+def test_all_is_every_in_tree_driver() -> None:
+    """By name, and not beside others; the reference driver nobody runs."""
+    ours = [path.stem for path in FILES if path.stem.startswith("ringside-")]
     for words in ("all", " all "):
         names = [profile.name for profile in profiles.choose(words)]
-        assert names == [path.stem for path in FILES]
+        assert names == [path.stem for path in FILES if path.stem not in ours]
+    assert [profile.name for profile in profiles.choose(",".join(ours))] == ours != []
     with pytest.raises(UsageError, match="--nic e1000,all: 'all' stands alone"):
         profiles.choose("e1000,all")
 

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from ringside import cache, conservation, counts
+from ringside import conservation, counts
 from ringside.counts import GENERATOR, PORT, Counts
 from ringside.errors import CannotMeasure, UsageError
-from ringside.lab import run, snapshot
+from ringside.lab import image, run, snapshot
 from ringside.lab.guest import GuestDied
 from ringside.lab.kernel import LabKernel
 from ringside.lab.run import Outcome
@@ -229,14 +229,12 @@ def _null_reasons(profile: Profile, figures: dict[str, Any]) -> dict[str, str]:
 
 
 def _module_names(kernel: LabKernel, profile: Profile) -> frozenset[str]:
-    names = [*profile.dependencies, profile.driver]
-    files = kernel.module_closure(names)
+    files = image.module_files(kernel, profile)
     return frozenset(path.name.split(".ko")[0].replace("-", "_") for path in files)
 
 
 def _identity(task: Task, kernel: LabKernel, snapshot_key: str) -> dict[str, Any]:
     load = task.load
-    module = kernel.module_file(task.profile.driver)
     return {
         "nic": task.profile.name,
         "driver": task.profile.driver,
@@ -244,7 +242,7 @@ def _identity(task: Task, kernel: LabKernel, snapshot_key: str) -> dict[str, Any
         "rate_pps": load.rate_pps,
         "size": load.size,
         "count": load.count,
-        "driver_sha256": cache.file_hash(module) if module else None,
+        "driver_sha256": image.driver_hash(kernel, task.profile),
         "profile_sha256": task.profile.hash,
         "snapshot": snapshot_key,
         "repeats": task.repeats,

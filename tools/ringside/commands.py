@@ -66,16 +66,16 @@ class BenchRequest:
 
 def nics(kernel_name: str | None, name: str | None) -> int:
     """Lists the profiles, or tells all of one."""
-    chosen = profiles.choose("all" if name is None else name)
+    chosen = profiles.all_profiles() if name is None else profiles.choose(name)
     lab_kernel = kernels.find(kernel_name)
     lines = []
     for profile in chosen:
         why = _unusable(lab_kernel, profile)
-        if why is None and profile.quirk:
+        if why is None and (profile.quirk or profile.out_of_tree):
             why = kernels.no_headers(lab_kernel)
         state = "usable" if why is None else f"not here: {why}"
         lines.append(
-            f"{profile.name:<12} {profile.driver:<11} {profile.summary:<40} {state}"
+            f"{profile.name:<15} {profile.driver:<11} {profile.summary:<40} {state}"
         )
         if name:
             lines += _tell(profile)
@@ -102,7 +102,7 @@ def _pairs(values: dict[str, str]) -> str:
 
 
 def _unusable(kernel: LabKernel, profile: Profile) -> str | None:
-    if kernel.module_file(profile.driver) is None:
+    if not profile.out_of_tree and kernel.module_file(profile.driver) is None:
         return f"kernel {kernel.release} has no module {profile.driver}"
     return qemu.unusable(qemu.find(), profile)
 
@@ -116,7 +116,7 @@ def _unmeasurable(kernel: LabKernel, profile: Profile) -> str | None:
     if why or not profile.quirk:
         return why
     try:
-        image.quirk_module(kernel, profile.quirk.module)
+        image.built_module(kernel, image.QUIRKS, profile.quirk.module)
     except CannotMeasure:
         try:
             kernels.headers(kernel)

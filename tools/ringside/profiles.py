@@ -17,8 +17,10 @@ KEYS: dict[str, tuple[type, bool]] = {
     "summary": (str, True),
     "driver": (str, True),
     "source": (str, True),
+    "out_of_tree": (bool, False),
     "dependencies": (list, False),
     "parameters": (dict, False),
+    "private_flags": (dict, False),
     "napi": (bool, False),
     "qemu": (dict, True),
     "pci": (list, True),
@@ -71,7 +73,11 @@ class Vary:
 
 @dataclass(frozen=True)
 class Profile:
-    """One NIC, its driver, and the device of QEMU that plays it."""
+    """One NIC, its driver, and the device of QEMU that plays it.
+
+    An out-of-tree driver's source is a folder of this tree: its module is built
+    for the kernel and bound through driver_override, and "all" leaves it out.
+    """
 
     name: str
     summary: str
@@ -82,6 +88,8 @@ class Profile:
     hash: str
     dependencies: tuple[str, ...] = ()
     parameters: dict[str, str] = field(default_factory=dict)
+    out_of_tree: bool = False
+    private_flags: dict[str, bool] = field(default_factory=dict)
     napi: bool = True
     properties: dict[str, str] = field(default_factory=dict)
     bars: tuple[Bar, ...] = ()
@@ -134,6 +142,15 @@ def _texts(name: str, table: dict[str, Any]) -> dict[str, str]:
     }
 
 
+def _private_flags(table: dict[str, Any]) -> dict[str, bool]:
+    """Flags of ethtool --set-priv-flags; the guest reads them as words of a line."""
+    for key, value in table.items():
+        _check_items(f"private_flags.{key}", [value], (bool,))
+        if not re.fullmatch(r"[!-~]{1,31}", key):
+            raise _Wrong(f"'private_flags' holds {key!r}, which is no flag's name")
+    return table
+
+
 def _bars(tables: list[Any]) -> tuple[Bar, ...]:
     for table in tables:
         _check_table("bar", table)
@@ -179,6 +196,8 @@ def _profile(name: str, hash_: str, table: dict[str, Any]) -> Profile:
         hash=hash_,
         dependencies=tuple(table.get("dependencies", [])),
         parameters=_texts("parameters", table.get("parameters", {})),
+        out_of_tree=table.get("out_of_tree", False),
+        private_flags=_private_flags(table.get("private_flags", {})),
         napi=table.get("napi", True),
         properties=_texts("qemu.properties", qemu.get("properties", {})),
         bars=_bars(table.get("bar", [])),
@@ -210,10 +229,10 @@ def is_all(names: str) -> bool:
 
 
 def choose(names: str) -> list[Profile]:
-    """The profiles that --nic names: a comma-separated list, or all."""
+    """The profiles that --nic names: a comma-separated list, or all in-tree drivers'."""
     known = {profile.name: profile for profile in all_profiles()}
     if is_all(names):
-        return list(known.values())
+        return [profile for profile in known.values() if not profile.out_of_tree]
     chosen = []
     for name in (word.strip() for word in names.split(",")):
         if name == "all":

@@ -113,6 +113,82 @@ bool netdev_adopt(const char *pci, const char *name)
 	return !strcmp(old, name) || !ioctl(control(), SIOCSIFNAME, &request);
 }
 
+static bool ethtool(const char *name, void *command)
+{
+	struct ifreq request = request_for(name);
+
+	request.ifr_data = command;
+	return !ioctl(control(), SIOCETHTOOL, &request);
+}
+
+/* The names of a set, ETH_GSTRING_LEN bytes each; NULL if there are none. */
+static struct ethtool_gstrings *string_set(const char *name, uint32_t set, uint32_t count)
+{
+	struct ethtool_gstrings *names = calloc(1, sizeof(*names) + count * ETH_GSTRING_LEN);
+
+	if (!names)
+		return NULL;
+	names->cmd = ETHTOOL_GSTRINGS;
+	names->string_set = set;
+	names->len = count;
+	if (!count || !ethtool(name, names)) {
+		free(names);
+		return NULL;
+	}
+	return names;
+}
+
+/* Switches one of the private flags that @names lists. */
+static bool change_flag(const struct ethtool_gstrings *names, const char *flag, bool on,
+			uint32_t *flags)
+{
+	uint32_t i;
+
+	for (i = 0; i < names->len && i < 32; i++) {
+		if (strncmp((const char *)names->data + i * ETH_GSTRING_LEN, flag,
+			    ETH_GSTRING_LEN))
+			continue;
+		*flags = on ? *flags | UINT32_C(1) << i : *flags & ~(UINT32_C(1) << i);
+		return true;
+	}
+	fprintf(stderr, "ringside: the driver has no private flag %s\n", flag);
+	return false;
+}
+
+/* The "FLAG on|off" lines of @list, all at once, for some exclude each other. */
+static bool set_private_flags(const char *name, char *list)
+{
+	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
+	struct ethtool_value flags = { .cmd = ETHTOOL_GPFLAGS };
+	struct ethtool_gstrings *names = NULL;
+	char *flag, *value;
+	bool good;
+
+	if (ethtool(name, &info))
+		names = string_set(name, ETH_SS_PRIV_FLAGS, info.n_priv_flags);
+	good = names && ethtool(name, &flags);
+	for (flag = strtok(list, "\n "); good && flag; flag = strtok(NULL, "\n ")) {
+		value = strtok(NULL, "\n ");
+		good = value && change_flag(names, flag, !strcmp(value, "on"), &flags.data);
+	}
+	flags.cmd = ETHTOOL_SPFLAGS;
+	good = good && ethtool(name, &flags);
+	free(names);
+	if (!good)
+		fprintf(stderr, "ringside: %s does not take its private flags\n", name);
+	return good;
+}
+
+/* What the profile wants of a port; most want nothing. */
+static bool apply_settings(const char *name)
+{
+	char path[128];
+	char list[2048];
+
+	snprintf(path, sizeof(path), "/etc/private-flags/%s", name);
+	return !file_text(path, list, sizeof(list)) || set_private_flags(name, list);
+}
+
 bool netdev_up(const char *name)
 {
 	struct ifreq request = request_for(name);
@@ -120,6 +196,8 @@ bool netdev_up(const char *name)
 	char carrier[8];
 	int tries = 2000;
 
+	if (!apply_settings(name))
+		return false;
 	if (ioctl(control(), SIOCGIFFLAGS, &request))
 		return false;
 	request.ifr_flags |= IFF_UP;
@@ -159,14 +237,6 @@ static size_t kernel_statistics(const char *name, char *text, size_t size)
 	return used < size ? used : size - 1;
 }
 
-static bool ethtool(const char *name, void *command)
-{
-	struct ifreq request = request_for(name);
-
-	request.ifr_data = command;
-	return !ioctl(control(), SIOCETHTOOL, &request);
-}
-
 static size_t driver_statistics(const char *name, char *text, size_t size)
 {
 	struct ethtool_drvinfo info = { .cmd = ETHTOOL_GDRVINFO };
@@ -177,15 +247,12 @@ static size_t driver_statistics(const char *name, char *text, size_t size)
 
 	if (!ethtool(name, &info) || !info.n_stats)
 		return 0;
-	names = calloc(1, sizeof(*names) + info.n_stats * ETH_GSTRING_LEN);
+	names = string_set(name, ETH_SS_STATS, info.n_stats);
 	values = calloc(1, sizeof(*values) + info.n_stats * sizeof(uint64_t));
 	if (names && values) {
-		names->cmd = ETHTOOL_GSTRINGS;
-		names->string_set = ETH_SS_STATS;
-		names->len = info.n_stats;
 		values->cmd = ETHTOOL_GSTATS;
 		values->n_stats = info.n_stats;
-		if (!ethtool(name, names) || !ethtool(name, values))
+		if (!ethtool(name, values))
 			info.n_stats = 0;
 		for (i = 0; i < info.n_stats && used < size; i++)
 			used += (size_t)snprintf(text + used, size - used, "ethtool.%.32s %llu\n",

@@ -9,7 +9,7 @@
 /* Names the interface of PCI function @pci (0000:00:02.0) @name; false after 10 s without one. */
 bool netdev_adopt(const char *pci, const char *name);
 
-/* Brings @name up and waits for its carrier, 20 s at most. */
+/* Gives @name its settings, brings it up and waits for its carrier, 20 s at most. */
 bool netdev_up(const char *name);
 
 /* Prints "NAME VALUE" lines: the kernel's and the driver's own statistics. */

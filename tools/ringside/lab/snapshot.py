@@ -179,7 +179,7 @@ def _write_symbol_table(kernel: LabKernel, profile: Profile, folder: Path) -> No
     facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
     found = symbols.kernel_symbols(_kernel_listing(kernel, profile, folder))
     for module, bases in symbols.section_bases(facts["sections"]).items():
-        path = kernel.module_file(module)
+        path = image.loaded_file(kernel, profile, module)
         if path:
             found += symbols.module_symbols(module, module_image(path), bases)
     (folder / "symbols").write_text(symbols.table(found), encoding="utf-8")
