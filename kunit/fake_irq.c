@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Fake interrupt registers of three kinds of chip, with a log of every access. */
+/* Fake interrupt registers of four kinds of chip, with a log of every access. */
 
 #include "fake_irq.h"
 
@@ -7,6 +7,7 @@
 #define REG_MASK	0x20
 #define REG_SET		0x20	/* as on 8254x: IMS reads as the mask */
 #define REG_CLEAR	0x30
+#define REG_RAISE	0x40
 
 const struct rs_irq_regs fake_regs_16 = {
 	.status = REG_STATUS, .mask = REG_MASK, .bytes = 2,
@@ -19,6 +20,11 @@ const struct rs_irq_regs fake_regs_32 = {
 const struct rs_irq_regs fake_regs_set_clear = {
 	.status = REG_STATUS, .mask = REG_MASK, .set = REG_SET,
 	.clear = REG_CLEAR, .bytes = 4, .read_acks = true,
+};
+
+const struct rs_irq_regs fake_regs_auto = {
+	.status = REG_STATUS, .mask = REG_MASK, .set = REG_SET,
+	.clear = REG_CLEAR, .raise = REG_RAISE, .bytes = 4, .auto_mask = true,
 };
 
 static __printf(2, 3)
@@ -83,6 +89,9 @@ static void fake_write(struct rs_access *access, u32 reg, u32 value,
 	} else if (fake->regs->clear && reg == fake->regs->clear) {
 		fake_log(fake, "W clear=%02x; ", value);
 		fake_set_mask(fake, fake->mask & ~value);
+	} else if (fake->regs->raise && reg == fake->regs->raise) {
+		fake_log(fake, "W raise=%02x; ", value);
+		fake->status |= value;
 	} else if (fake->regs->set) {
 		KUNIT_EXPECT_EQ(fake->test, REG_SET, reg);
 		fake_log(fake, "W set=%02x; ", value);
@@ -114,6 +123,16 @@ struct fake_irq *fake_irq_new(struct kunit *test, const struct rs_irq_regs *regs
 bool fake_irq_line(const struct fake_irq *fake)
 {
 	return fake->status & fake->mask;
+}
+
+void fake_irq_message(struct fake_irq *fake)
+{
+	u32 events = fake->status & fake->mask;
+
+	if (!fake->regs->auto_mask)
+		return;
+	fake->status &= ~events;
+	fake->mask &= ~events;
 }
 
 /* The accesses since the last call, exactly and in order. */

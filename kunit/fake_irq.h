@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Fake interrupt registers of three kinds of chip, with a log of every access. */
+/* Fake interrupt registers of four kinds of chip, with a log of every access. */
 #ifndef RINGSIDE_FAKE_IRQ_H
 #define RINGSIDE_FAKE_IRQ_H
 
@@ -29,11 +29,17 @@ struct fake_irq {
 	void *ctx;
 };
 
-/* 16 bits and write-one-to-clear; 32 bits, the same; read-to-clear with set/clear. */
-extern const struct rs_irq_regs fake_regs_16, fake_regs_32, fake_regs_set_clear;
+/*
+ * 16 bits and write-one-to-clear; 32 bits, the same; read-to-clear with
+ * set/clear; messages that acknowledge and mask.
+ */
+extern const struct rs_irq_regs fake_regs_16, fake_regs_32, fake_regs_set_clear,
+	fake_regs_auto;
 
 struct fake_irq *fake_irq_new(struct kunit *test, const struct rs_irq_regs *regs);
 bool fake_irq_line(const struct fake_irq *fake);
+/* The device interrupts: where messages mask, one leaves. */
+void fake_irq_message(struct fake_irq *fake);
 void fake_irq_expect(struct fake_irq *fake, const char *log);
 
 #endif

@@ -78,7 +78,7 @@ struct machine {
 	unsigned int interrupts, polls, unclaimed;
 	bool scheduled, missed;		/* NAPI's state */
 	/* before which access and which step something happens; 0: never */
-	unsigned int packet_at, link_at, neighbour_at;
+	unsigned int packet_at, link_at, neighbour_at, second_at;
 	unsigned int ticks, steps;
 };
 
@@ -125,19 +125,25 @@ static struct machine *machine_new(struct kunit *test,
 	return m;
 }
 
+static void serve_tick(struct machine *m)
+{
+	if (m->fake->tick)
+		m->fake->tick(m->fake);
+}
+
 static void serve(void *ctx, u32 seen)
 {
 	struct machine *m = ctx;
 
 	/* the ring is looked at one packet at a time, so time passes here too */
-	m->fake->tick(m->fake);
+	serve_tick(m);
 	if (seen & events.poll) {
 		m->served += m->waiting;
 		m->waiting = 0;
 	}
 	if (seen & events.other)
 		m->links_served = m->links;
-	m->fake->tick(m->fake);
+	serve_tick(m);
 }
 
 static void machine_schedule(struct machine *m)
@@ -166,10 +172,19 @@ static void machine_interrupt(struct machine *m)
 /* A point where another device of the same line may interrupt. */
 static void machine_step(struct machine *m)
 {
-	if (++m->steps != m->neighbour_at)
-		return;
-	packet_arrives(m);
-	machine_interrupt(m);
+	m->steps++;
+	if (m->steps == m->second_at) {
+		m->waiting++;
+		m->fake->status |= FAKE_EV_TX;
+		if (!fake_irq_line(m->fake))
+			return;
+		fake_irq_message(m->fake);
+		machine_interrupt(m);
+	}
+	if (m->steps == m->neighbour_at) {
+		packet_arrives(m);
+		machine_interrupt(m);
+	}
 }
 
 static void machine_poll(struct machine *m)
@@ -201,12 +216,14 @@ static void machine_run(struct machine *m)
 	unsigned int rounds;
 
 	for (rounds = 0; rounds < 50; rounds++) {
-		if (fake_irq_line(m->fake))
+		if (fake_irq_line(m->fake)) {
+			fake_irq_message(m->fake);
 			machine_interrupt(m);
-		else if (m->scheduled)
+		} else if (m->scheduled) {
 			machine_poll(m);
-		else
+		} else {
 			return;
+		}
 	}
 	KUNIT_FAIL(m->test, "still busy after 50 interrupts and polls");
 }
@@ -506,6 +523,182 @@ static void irqmask_stuck_bit(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, per_turn, m->fake->accesses);
 }
 
+/*
+ * Messages that acknowledge and mask. Nothing reads status, so what the cases
+ * above expect of it has no meaning here.
+ */
+static const struct setting auto_settings[] = {
+	{ "auto, irq", &fake_regs_auto, false, false, false, "W set=05; ", NULL },
+	{ "auto, napi", &fake_regs_auto, true, false, false, "", "W set=05; " },
+};
+
+KUNIT_ARRAY_PARAM(auto, auto_settings, setting_name);
+
+#define AUTO_EVENTS (FAKE_EV_RX | FAKE_EV_TX)
+
+static struct machine *auto_machine(struct kunit *test)
+{
+	static const struct rs_irq_events of_poll = { .poll = AUTO_EVENTS };
+	const struct setting *setting = test->param_value;
+	struct machine *m = machine_new(test, setting);
+
+	rs_irqmask_close(&m->im);
+	rs_irqmask_init(&m->im, &m->fake->access, setting->regs, &of_poll);
+	m->fake->tick = NULL;
+	rs_irqmask_open(&m->im);
+	/* what opening raises is served before anything is counted */
+	machine_run(m);
+	KUNIT_EXPECT_EQ(test, AUTO_EVENTS, m->fake->mask);
+	m->fake->log[0] = '\0';
+	m->fake->tick = machine_tick;
+	m->ticks = 0;
+	m->steps = 0;
+	m->interrupts = 0;
+	m->polls = 0;
+	return m;
+}
+
+static void auto_expect_rest(struct machine *m, unsigned int packets)
+{
+	KUNIT_EXPECT_EQ(m->test, packets, m->served);
+	KUNIT_EXPECT_EQ(m->test, 0, m->waiting);
+	KUNIT_EXPECT_EQ_MSG(m->test, 0, m->fake->bad_unmasks,
+			    "unmasked while a poll is scheduled");
+	KUNIT_EXPECT_EQ(m->test, AUTO_EVENTS, m->fake->mask);
+	KUNIT_EXPECT_FALSE(m->test, m->scheduled);
+}
+
+/* 1, 2 and 64 packets behind one message: one write, and no read at all. */
+static void irqmask_auto_sequence(struct kunit *test)
+{
+	static const unsigned int bursts[] = { 1, 2, 64 };
+	const struct setting *setting = test->param_value;
+	unsigned int i, packet;
+
+	for (i = 0; i < ARRAY_SIZE(bursts); i++) {
+		struct machine *m = auto_machine(test);
+
+		for (packet = 0; packet < bursts[i]; packet++)
+			packet_arrives(m);
+		fake_irq_message(m->fake);
+		machine_interrupt(m);
+		fake_irq_expect(m->fake, setting->handler);
+		if (setting->poll) {
+			KUNIT_EXPECT_EQ(test, 0, m->served);
+			machine_poll(m);
+			fake_irq_expect(m->fake, setting->poll);
+		}
+		auto_expect_rest(m, bursts[i]);
+		KUNIT_EXPECT_EQ(test, 1, m->interrupts);
+	}
+}
+
+static void irqmask_auto_race_packet(struct kunit *test)
+{
+	unsigned int at;
+
+	for (at = 1; at <= 10; at++) {
+		struct machine *m = auto_machine(test);
+
+		m->packet_at = at;
+		packet_arrives(m);
+		machine_run(m);
+		auto_expect_rest(m, m->ticks >= at ? 2 : 1);
+	}
+}
+
+/*
+ * Sent packets are an event of their own: their message finds the poll running,
+ * at every step of it. It must look again, and not unmask before it has.
+ */
+static void irqmask_auto_second_message(struct kunit *test)
+{
+	unsigned int at;
+
+	for (at = 1; at <= 8; at++) {
+		struct machine *m = auto_machine(test);
+
+		m->second_at = at;
+		packet_arrives(m);
+		machine_run(m);
+		auto_expect_rest(m, m->steps >= at ? 2 : 1);
+	}
+}
+
+/* A message under way while events are closed is lost: opening makes up for it. */
+static void irqmask_auto_closed(struct kunit *test)
+{
+	struct machine *m = auto_machine(test);
+
+	packet_arrives(m);
+	fake_irq_message(m->fake);
+	rs_irqmask_close(&m->im);
+	KUNIT_EXPECT_EQ(test, 0, m->fake->mask);
+	m->fake->log[0] = '\0';
+	machine_interrupt(m);
+	fake_irq_expect(m->fake, "");
+	KUNIT_EXPECT_EQ(test, 1, m->unclaimed);
+	KUNIT_EXPECT_EQ(test, 0, m->served);
+
+	rs_irqmask_open(&m->im);
+	fake_irq_expect(m->fake, "W set=05; W raise=05; ");
+	machine_run(m);
+	auto_expect_rest(m, 1);
+}
+
+/* Closed between its look at the rings and its end, the handler leaves the mask. */
+static void close_tick(struct fake_irq *fake)
+{
+	struct machine *m = fake->ctx;
+
+	fake->tick = NULL;
+	rs_irqmask_close(&m->im);
+}
+
+static void irqmask_auto_closed_in_service(struct kunit *test)
+{
+	struct machine *m = auto_machine(test);
+
+	m->fake->tick = close_tick;
+	packet_arrives(m);
+	fake_irq_message(m->fake);
+	machine_interrupt(m);
+	if (m->scheduled)
+		machine_poll(m);
+	KUNIT_EXPECT_EQ(test, 0, m->fake->mask);
+	KUNIT_EXPECT_EQ(test, 1, m->served);
+}
+
+static void irqmask_auto_gone(struct kunit *test)
+{
+	struct machine *m = auto_machine(test);
+
+	m->im.gone = true;
+	machine_interrupt(m);
+	fake_irq_expect(m->fake, "");
+	KUNIT_EXPECT_EQ(test, 1, m->unclaimed);
+	rs_irqmask_open(&m->im);
+	fake_irq_expect(m->fake, "");
+}
+
+/* A poll that ends after the close must not unmask: nobody may interrupt then. */
+static void irqmask_closed_in_poll(struct kunit *test)
+{
+	const struct setting *setting = test->param_value;
+	struct machine *m = machine_new(test, setting);
+
+	packet_arrives(m);
+	machine_interrupt(m);
+	rs_irqmask_close(&m->im);
+	if (setting->napi)
+		machine_poll(m);
+	KUNIT_EXPECT_EQ(test, 0, m->fake->mask);
+	KUNIT_EXPECT_FALSE(test, m->scheduled);
+	rs_irqmask_open(&m->im);
+	machine_run(m);
+	machine_expect_rest(m, 1);
+}
+
 static struct kunit_case irqmask_cases[] = {
 	KUNIT_CASE_PARAM(irqmask_sequence, setting_gen_params),
 	KUNIT_CASE_PARAM(irqmask_sequence_shared_by_packets, setting_gen_params),
@@ -522,6 +715,13 @@ static struct kunit_case irqmask_cases[] = {
 	KUNIT_CASE_PARAM(irqmask_gone, setting_gen_params),
 	KUNIT_CASE_PARAM(irqmask_gone_action, setting_gen_params),
 	KUNIT_CASE_PARAM(irqmask_stuck_bit, setting_gen_params),
+	KUNIT_CASE_PARAM(irqmask_closed_in_poll, setting_gen_params),
+	KUNIT_CASE_PARAM(irqmask_auto_sequence, auto_gen_params),
+	KUNIT_CASE_PARAM(irqmask_auto_race_packet, auto_gen_params),
+	KUNIT_CASE_PARAM(irqmask_auto_second_message, auto_gen_params),
+	KUNIT_CASE_PARAM(irqmask_auto_closed, auto_gen_params),
+	KUNIT_CASE_PARAM(irqmask_auto_closed_in_service, auto_gen_params),
+	KUNIT_CASE_PARAM(irqmask_auto_gone, auto_gen_params),
 	{}
 };
 

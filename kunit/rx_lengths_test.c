@@ -40,6 +40,13 @@ static const struct length_param length_params[] = {
 	{ "alignment", { WHOLE(64), .align_error = true }, RS_RX_ALIGN_ERRORS },
 	{ "fifo", { WHOLE(64), .fifo_error = true }, RS_RX_FIFO_ERRORS },
 	{ "length", { WHOLE(64), .length_error = true }, RS_RX_LENGTH_ERRORS },
+	{ "good, header + FCS - 1", { .len = 17, .good = true },
+	  RS_RX_LENGTH_ERRORS },
+	{ "good, header + FCS", { .len = 18, .good = true }, GOOD },
+	{ "good, maximum", { .len = ROOM, .good = true }, GOOD },
+	{ "good, maximum + 1", { .len = ROOM + 1, .good = true },
+	  RS_RX_LENGTH_ERRORS },
+	{ "good, -1", { .len = 0xffffffff, .good = true }, RS_RX_LENGTH_ERRORS },
 	{ "not whole", { .len = 64, .last = true }, RS_RX_LENGTH_ERRORS },
 };
 
@@ -130,15 +137,18 @@ static void span_name(const struct span_param *param, char *name)
 
 KUNIT_ARRAY_PARAM(span, span_params, span_name);
 
-/* Chips differ in whether the tail says that it is not whole; neither matters. */
+/*
+ * Chips differ in whether the tail says that it is not whole, or even says that
+ * it is good; none of it matters.
+ */
 static void rx_spanning(struct kunit *test)
 {
 	const struct span_param *param = test->param_value;
 	static u8 data[ROOM];
 	unsigned int i;
 
-	for (i = 0; i < 2 * ARRAY_SIZE(schemes); i++) {
-		struct fake_nic *nic = nic_open(test, schemes[i / 2]);
+	for (i = 0; i < 3 * ARRAY_SIZE(schemes); i++) {
+		struct fake_nic *nic = nic_open(test, schemes[i / 3]);
 		struct rs_frame frame = { .len = ROOM };
 		u32 piece;
 
@@ -147,7 +157,8 @@ static void rx_spanning(struct kunit *test)
 
 			frame.len = last ? param->tail : ROOM;
 			frame.last = last;
-			frame.whole = i % 2 && last;
+			frame.whole = i % 3 == 1 && last;
+			frame.good = i % 3 == 2 && last;
 			KUNIT_ASSERT_TRUE(test, fake_receive(nic, data,
 							     frame.len, &frame));
 		}
@@ -160,7 +171,7 @@ static void rx_spanning(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, 1, nic->delivered);
 		KUNIT_EXPECT_EQ(test, 1, errors_of(nic));
 		fake_rx_close(nic);
-		KUNIT_EXPECT_EQ(test, schemes[i / 2] == RS_RX_PAGE_POOL,
+		KUNIT_EXPECT_EQ(test, schemes[i / 3] == RS_RX_PAGE_POOL,
 				fake_dma_live(nic->dma));
 	}
 }

@@ -126,6 +126,11 @@ static void dc_rx_frame(struct rs_rx *rx, u32 slot, struct rs_frame *frame)
 	bool error = status & DC_RX_ES;
 
 	frame->len = DC_RX_FL(status);
+	if (likely((status & (DC_RX_FS | DC_RX_LS | DC_RX_ES)) ==
+		   (DC_RX_FS | DC_RX_LS))) {
+		frame->good = true;
+		return;
+	}
 	frame->last = status & DC_RX_LS;
 	frame->whole = (status & (DC_RX_FS | DC_RX_LS)) == (DC_RX_FS | DC_RX_LS);
 	frame->crc_error = error && (status & DC_RX_CE);

@@ -115,6 +115,10 @@ static void cp_rx_frame(struct rs_rx *rx, u32 slot, struct rs_frame *frame)
 	bool error = status & CP_RX_RES;
 
 	frame->len = status & CP_RX_LEN;
+	if (likely((status & (CP_FS | CP_LS | CP_RX_RES)) == (CP_FS | CP_LS))) {
+		frame->good = true;
+		return;
+	}
 	frame->last = status & CP_LS;
 	frame->whole = (status & (CP_FS | CP_LS)) == (CP_FS | CP_LS);
 	frame->crc_error = error && (status & CP_RX_CRC);

@@ -13,15 +13,26 @@
 #define   E1_CTRL_RST	BIT(26)
 #define E1_STATUS	0x0008
 #define   E1_STATUS_LU	BIT(1)
+#define E1_CTRL_EXT	0x0018
+#define   E1_CTRL_EXT_EIAME	BIT(24)	/* messages mask by EIAC */
+#define   E1_CTRL_EXT_PBA	BIT(31)	/* no pending bits for masked vectors */
 #define E1_ICR		0x00c0	/* reading acknowledges */
 #define   E1_TXDW	BIT(0)
 #define   E1_LSC	BIT(2)
 #define   E1_RXDMT0	BIT(4)	/* few receive descriptors left */
 #define   E1_RXO	BIT(6)	/* receiver overrun */
 #define   E1_RXT0	BIT(7)
+#define   E1_RXQ0	BIT(20)	/* 82574 */
+#define   E1_TXQ0	BIT(22)
 #define E1_ITR		0x00c4	/* units of 256 ns */
+#define E1_ICS		0x00c8	/* writing ones sets causes */
 #define E1_IMS		0x00d0
 #define E1_IMC		0x00d8
+#define E1_EIAC		0x00dc	/* 82574: causes that a message clears and masks */
+#define E1_IVAR		0x00e4	/* 82574: the vector of each cause */
+#define   E1_IVAR_RXQ0	BIT(3)	/* valid, vector 0 */
+#define   E1_IVAR_TXQ0	BIT(11)
+#define E1_EITR0	0x00e8	/* 82574: ITR of vector 0 */
 #define E1_RCTL		0x0100
 #define   E1_RCTL_EN	BIT(1)
 #define   E1_RCTL_UPE	BIT(3)	/* unicast promiscuous */
@@ -74,6 +85,7 @@ struct e1_rx_desc {
 #define E1_RX_SEQ	BIT(2)	/* sequence */
 #define E1_RX_CXE	BIT(4)	/* carrier extension */
 #define E1_RX_RXE	BIT(7)	/* data */
+#define E1_RX_ERRORS	(E1_RX_CE | E1_RX_SE | E1_RX_SEQ | E1_RX_CXE | E1_RX_RXE)
 
 struct e1_tx_desc {
 	__le64 addr;
@@ -123,6 +135,11 @@ static void e1_rx_frame(struct rs_rx *rx, u32 slot, struct rs_frame *frame)
 	u8 errors = READ_ONCE(desc->errors);
 
 	frame->len = le16_to_cpu(READ_ONCE(desc->len));
+	if (likely((READ_ONCE(desc->status) & E1_RX_EOP) &&
+		   !(errors & E1_RX_ERRORS))) {
+		frame->good = true;
+		return;
+	}
 	frame->last = READ_ONCE(desc->status) & E1_RX_EOP;
 	/* there is no "first": whether a tail is one, the receive path knows */
 	frame->whole = frame->last;
@@ -274,6 +291,20 @@ static void e1_rx_mode(struct rs_dev *rs)
 	rs_write32(&rs->access, E1_RCTL, e1_rctl(rs));
 }
 
+/* One vector for both queues. The link is looked at by the watch. */
+static void e1_route_irqs(struct rs_dev *rs)
+{
+	u32 ext = rs_read32(&rs->access, E1_CTRL_EXT) &
+		  ~(E1_CTRL_EXT_EIAME | E1_CTRL_EXT_PBA);
+	bool on = rs_has(rs, RS_FLAG_AUTO_MASK);
+
+	if (on)
+		ext |= E1_CTRL_EXT_EIAME | E1_CTRL_EXT_PBA;
+	rs_write32(&rs->access, E1_EIAC, on ? E1_RXQ0 | E1_TXQ0 : 0);
+	rs_write32(&rs->access, E1_IVAR, on ? E1_IVAR_RXQ0 | E1_IVAR_TXQ0 : 0);
+	rs_write32(&rs->access, E1_CTRL_EXT, ext);
+}
+
 static void e1_start(struct rs_dev *rs)
 {
 	struct rs_access *access = &rs->access;
@@ -281,6 +312,8 @@ static void e1_start(struct rs_dev *rs)
 	rs_write32(access, E1_CTRL, rs_read32(access, E1_CTRL) | E1_CTRL_SLU |
 				    E1_CTRL_ASDE);
 
+	if (rs->chip->caps & RS_CAP_AUTO_MASK)
+		e1_route_irqs(rs);
 	rs_write32(access, E1_RFCTL, 0);	/* legacy descriptors */
 	rs_write32(access, E1_RDBAL, lower_32_bits(rs->rx_desc_addr));
 	rs_write32(access, E1_RDBAH, upper_32_bits(rs->rx_desc_addr));
@@ -340,10 +373,14 @@ static void e1_other(struct rs_dev *rs, u32 events)
 	mod_delayed_work(system_wq, &rs->watch, 0);
 }
 
-/* ITR counts 256 ns and has 16 bits: 100 us are 390. */
+/* ITR counts 256 ns and has 16 bits: 250 us are 976. */
 static void e1_mitigate(struct rs_dev *rs, u32 usecs)
 {
-	rs_write32(&rs->access, E1_ITR, min(usecs * 1000 / 256, 0xffffu));
+	u32 interval = min(usecs * 1000 / 256, 0xffffu);
+
+	rs_write32(&rs->access, E1_ITR, interval);
+	if (rs->chip->caps & RS_CAP_AUTO_MASK)
+		rs_write32(&rs->access, E1_EITR0, interval);
 }
 
 static const u32 e1_regs[] = {
@@ -393,7 +430,13 @@ const struct rs_chip rs_chip_8254x = {
 
 const struct rs_chip rs_chip_82574 = {
 	.name = "82574L",
-	.caps = RS_CAP_SG | RS_CAP_DMA64 | RS_CAP_RESTART | RS_CAP_MSI,
+	.caps = RS_CAP_SG | RS_CAP_DMA64 | RS_CAP_RESTART | RS_CAP_MSI |
+		RS_CAP_AUTO_MASK,
 	.rx_ops = &e1_rx_ops_stripped,
+	.auto_irq = {
+		.status = E1_ICR, .mask = E1_IMS, .set = E1_IMS,
+		.clear = E1_IMC, .raise = E1_ICS, .bytes = 4, .auto_mask = true,
+	},
+	.auto_events = { .poll = E1_RXQ0 | E1_TXQ0 },
 	E1_CHIP,
 };

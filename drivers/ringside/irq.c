@@ -23,12 +23,19 @@ static void rs_serve_other(struct rs_dev *rs, u32 events)
 		rs->chip->other(rs, events);
 }
 
+/* Most polls of a port that only receives find nothing sent. */
+static void rs_complete(struct rs_dev *rs, int napi_budget)
+{
+	if (rs_ring_used(&rs->tx.ring))
+		rs_tx_complete(&rs->tx, napi_budget);
+}
+
 /* Scheme irq: everything in the handler. */
 static void rs_serve(void *data, u32 events)
 {
 	struct rs_dev *rs = data;
 
-	rs_tx_complete(&rs->tx, 0);
+	rs_complete(rs, 0);
 	rs_rx_service(&rs->rx, RS_POLL_WEIGHT);
 	rs_refill_or_retry(rs);
 	if (events & rs->chip->events.other)
@@ -68,7 +75,7 @@ int rs_poll(struct napi_struct *napi, int budget)
 	u32 other;
 
 	other = rs_irqmask_poll_begin(&rs->irqmask);
-	rs_tx_complete(&rs->tx, budget);
+	rs_complete(rs, budget);
 	/* netpoll asks with a budget of 0 for the transmit side only */
 	taken = budget ? rs_rx_service(&rs->rx, budget) : 0;
 	filled = rs_refill_or_retry(rs);
@@ -76,7 +83,8 @@ int rs_poll(struct napi_struct *napi, int budget)
 	if (unlikely(other))
 		rs_serve_other(rs, other);
 
-	if (taken == budget || rs_irqmask_poll_again(&rs->irqmask))
+	if (taken == budget ||
+	    (rs->irqmask.readback && rs_irqmask_poll_again(&rs->irqmask)))
 		return budget;
 	if (!napi_complete_done(napi, taken))
 		return taken;

@@ -2,7 +2,7 @@
 /*
  * Interrupt status and mask of a chip, and the orders in which they are used.
  *
- * All chips here raise a level that follows status & mask, or send a message
+ * The chips here raise a level that follows status & mask, or send a message
  * whenever that becomes nonzero. Two orders follow from it, and no event is
  * lost in either:
  *
@@ -10,18 +10,22 @@
  *    bit again;
  *  - look at the rings, then unmask: what arrived in between has its bit set,
  *    so the unmask itself raises the interrupt.
+ *
+ * Where the message itself acknowledges and masks (MSI-X of the 82574L), the
+ * first order is the chip's, and the second stays.
  */
 
 #include "irqmask.h"
 
-static u32 rs_irq_read(struct rs_irqmask *im, u32 reg)
+static __always_inline u32 rs_irq_read(struct rs_irqmask *im, u32 reg)
 {
 	if (im->regs->bytes == 2)
 		return rs_read16(im->access, reg);
 	return rs_read32(im->access, reg);
 }
 
-static void rs_irq_write(struct rs_irqmask *im, u32 reg, u32 value)
+static __always_inline
+void rs_irq_write(struct rs_irqmask *im, u32 reg, u32 value)
 {
 	if (im->regs->bytes == 2)
 		rs_write16(im->access, reg, value);
@@ -53,7 +57,7 @@ static u32 rs_irq_status(struct rs_irqmask *im)
 
 static void rs_irq_ack(struct rs_irqmask *im, u32 events)
 {
-	if (!im->regs->read_acks)
+	if (!im->regs->read_acks && !im->regs->auto_mask)
 		rs_irq_write(im, im->regs->status, events);
 }
 
@@ -99,17 +103,27 @@ void rs_irqmask_init(struct rs_irqmask *im, struct rs_access *access,
 	im->mask = 0;
 	im->seen = 0;
 	im->missed = false;
+	im->open = false;
 	im->gone = false;
 }
 
-/* Let all events through. The handler must be there and the poll enabled. */
+/*
+ * Let all events through. The handler must be there and the poll enabled.
+ *
+ * A message that came while closed found nobody and has acknowledged its events,
+ * so where messages do that, all events are made to happen.
+ */
 void rs_irqmask_open(struct rs_irqmask *im)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&im->lock, flags);
-	if (!im->gone)
+	im->open = true;
+	if (!im->gone) {
 		rs_irq_set_mask(im, rs_irq_all(im));
+		if (im->regs->auto_mask)
+			rs_irq_write(im, im->regs->raise, rs_irq_all(im));
+	}
 	spin_unlock_irqrestore(&im->lock, flags);
 }
 
@@ -124,12 +138,34 @@ void rs_irqmask_close(struct rs_irqmask *im)
 	u32 reg = im->regs->clear ?: im->regs->mask;
 
 	spin_lock_irqsave(&im->lock, flags);
+	im->open = false;
 	im->mask = 0;
 	if (!im->gone) {
 		rs_irq_write(im, reg, im->regs->clear ? rs_irq_all_ones(im) : 0);
 		rs_irq_read(im, im->regs->mask);
 	}
 	spin_unlock_irqrestore(&im->lock, flags);
+}
+
+/* The message has masked what it stood for; what came since raises another. */
+static enum rs_irq_action rs_irqmask_direct_auto(struct rs_irqmask *im,
+						 rs_irq_serve_fn serve,
+						 void *ctx)
+{
+	enum rs_irq_action action = RS_IRQ_NONE;
+	unsigned long flags;
+
+	if (!READ_ONCE(im->open) || im->gone)
+		return RS_IRQ_NONE;
+	serve(ctx, im->events.poll);
+
+	spin_lock_irqsave(&im->lock, flags);
+	if (im->open) {
+		rs_irq_write(im, im->regs->set, rs_irq_all(im));
+		action = RS_IRQ_HANDLED;
+	}
+	spin_unlock_irqrestore(&im->lock, flags);
+	return action;
 }
 
 /**
@@ -140,7 +176,8 @@ void rs_irqmask_close(struct rs_irqmask *im)
  *
  * Registers per interrupt: read status, write it back; with the work loop
  * read status again. The loop ends when nothing is left, and after
- * RS_IRQ_MAX_WORK turns when a bit is stuck or packets never stop.
+ * RS_IRQ_MAX_WORK turns when a bit is stuck or packets never stop. Where the
+ * message masks: one write, the unmask.
  */
 enum rs_irq_action rs_irqmask_direct(struct rs_irqmask *im,
 				     rs_irq_serve_fn serve, void *ctx)
@@ -150,6 +187,8 @@ enum rs_irq_action rs_irqmask_direct(struct rs_irqmask *im,
 	unsigned int turn;
 	u32 status;
 
+	if (im->regs->auto_mask)
+		return rs_irqmask_direct_auto(im, serve, ctx);
 	if (im->gone || !wanted)
 		return RS_IRQ_NONE;
 	for (turn = 0; turn < RS_IRQ_MAX_WORK; turn++) {
@@ -182,6 +221,25 @@ static void rs_irq_defer_readback(struct rs_irqmask *im, u32 status)
 	}
 }
 
+/*
+ * No register. An event of another kind may send its message while the poll
+ * runs, as it was not masked with the first one's.
+ */
+static enum rs_irq_action rs_irqmask_defer_auto(struct rs_irqmask *im)
+{
+	enum rs_irq_action action = RS_IRQ_NONE;
+	unsigned long flags;
+
+	spin_lock_irqsave(&im->lock, flags);
+	if (im->open && !im->gone) {
+		im->missed = im->missed || !im->mask;
+		im->mask = 0;
+		action = RS_IRQ_POLL;
+	}
+	spin_unlock_irqrestore(&im->lock, flags);
+	return action;
+}
+
 /**
  * rs_irqmask_defer() - the handler of scheme napi: mask, leave the rest to poll
  * @im: the mask
@@ -197,6 +255,9 @@ enum rs_irq_action rs_irqmask_defer(struct rs_irqmask *im)
 	enum rs_irq_action action = RS_IRQ_NONE;
 	unsigned long flags;
 	u32 status, ours;
+
+	if (im->regs->auto_mask)
+		return rs_irqmask_defer_auto(im);
 
 	spin_lock_irqsave(&im->lock, flags);
 	if (im->gone || !im->mask)
@@ -238,6 +299,16 @@ u32 rs_irqmask_poll_begin(struct rs_irqmask *im)
 {
 	unsigned long flags;
 	u32 seen;
+
+	/*
+	 * cached: everything is masked until rs_irqmask_poll_end(), so no handler
+	 * changes seen meanwhile. One that sets missed makes it poll once more.
+	 */
+	if (!im->readback && likely(!im->seen && !READ_ONCE(im->missed))) {
+		if (!im->gone)
+			rs_irq_ack(im, im->events.poll);
+		return 0;
+	}
 
 	spin_lock_irqsave(&im->lock, flags);
 	seen = im->seen;
@@ -284,7 +355,7 @@ bool rs_irqmask_poll_again(struct rs_irqmask *im)
  * Only for the poll that completed: whoever ignores what napi_complete_done()
  * says unmasks while a poll is scheduled.
  *
- * Return: true if unmasked or the device is gone; false if a handler took
+ * Return: true if unmasked, closed or the device is gone; false if a handler took
  * events meanwhile that no unmask will raise again: poll once more.
  */
 bool rs_irqmask_poll_end(struct rs_irqmask *im)
@@ -293,7 +364,8 @@ bool rs_irqmask_poll_end(struct rs_irqmask *im)
 	bool done = true;
 
 	spin_lock_irqsave(&im->lock, flags);
-	if (im->gone)
+	/* Closed while this poll ran: rs_irqmask_open() will unmask. */
+	if (im->gone || !im->open)
 		goto out;
 	if (im->missed || im->seen)
 		done = false;

@@ -17,6 +17,12 @@ struct rs_irq_regs {
 	u32 clear;	/* writing ones masks events, 0 if there is none */
 	unsigned int bytes;	/* 2 or 4 */
 	bool read_acks;	/* reading status acknowledges, there is no write */
+	/*
+	 * The message acknowledges and masks the events it stands for: status is
+	 * never read, and all events are the poll's. Needs set, clear and raise.
+	 */
+	bool auto_mask;
+	u32 raise;	/* writing ones makes events happen */
 };
 
 /*
@@ -38,6 +44,7 @@ struct rs_irqmask {
 	bool missed;		/* a handler swallowed an event of the poll's */
 	bool readback;		/* read the mask register before each change */
 	bool work_loop;		/* look at status again before leaving */
+	bool open;		/* between rs_irqmask_open() and _close() */
 	bool gone;		/* a read returned all ones: the device is away */
 };
 

@@ -78,6 +78,37 @@ static void rs_free_rings(struct rs_dev *rs)
 	rs_free_desc(rs);
 }
 
+static int rs_take_irq(struct rs_dev *rs)
+{
+	bool auto_mask = rs_has(rs, RS_FLAG_AUTO_MASK);
+	const struct rs_chip *chip = rs->chip;
+	unsigned int types = PCI_IRQ_INTX;
+	int err;
+
+	if (auto_mask)
+		types = PCI_IRQ_MSIX;
+	else if (chip->caps & RS_CAP_MSI)
+		types |= PCI_IRQ_MSI;
+	err = pci_alloc_irq_vectors(rs->pdev, 1, 1, types);
+	if (err < 0)
+		return err;
+	rs->irq = pci_irq_vector(rs->pdev, 0);
+	rs_irqmask_init(&rs->irqmask, &rs->access,
+			auto_mask ? &chip->auto_irq : &chip->irq,
+			auto_mask ? &chip->auto_events : &chip->events);
+	err = request_irq(rs->irq, rs_interrupt, IRQF_SHARED, rs->netdev->name,
+			  rs);
+	if (err)
+		pci_free_irq_vectors(rs->pdev);
+	return err;
+}
+
+static void rs_give_irq(struct rs_dev *rs)
+{
+	free_irq(rs->irq, rs);
+	pci_free_irq_vectors(rs->pdev);
+}
+
 /**
  * rs_up() - rings, handler, chip, interrupts, in this order
  * @rs: the device; RTNL is held
@@ -98,10 +129,7 @@ int rs_up(struct rs_dev *rs, bool reset)
 		if (err)
 			goto free_rings;
 	}
-	rs_irqmask_init(&rs->irqmask, &rs->access, &rs->chip->irq,
-			&rs->chip->events);
-	err = request_irq(rs->irq, rs_interrupt, IRQF_SHARED, rs->netdev->name,
-			  rs);
+	err = rs_take_irq(rs);
 	if (err)
 		goto free_rings;
 
@@ -147,7 +175,7 @@ void rs_down(struct rs_dev *rs)
 	if (!rs->irqmask.gone)
 		rs->chip->stop(rs);
 	rs_drain_rx(rs);
-	free_irq(rs->irq, rs);
+	rs_give_irq(rs);
 	rs->running = false;
 	rs_free_rings(rs);
 }

@@ -8,7 +8,7 @@
 #include "ringside.h"
 
 #define RS_RX_COPYBREAK_DEFAULT	256	/* as most drivers here have it */
-#define RS_USECS_DEFAULT	100	/* 10,000 interrupts per second */
+#define RS_USECS_DEFAULT	250	/* 4,000 per second, as e1000 under bulk traffic */
 
 struct rs_known {
 	u16 vendor, device;
@@ -87,7 +87,6 @@ static int rs_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	const struct rs_chip *chip = rs_identify(pdev);
 	struct net_device *netdev;
-	unsigned int irq_types;
 	struct rs_dev *rs;
 	int err;
 
@@ -102,7 +101,7 @@ static int rs_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	rs->pdev = pdev;
 	rs->chip = chip;
 	rs->dma.dev = &pdev->dev;
-	rs->flags = BIT(RS_FLAG_NAPI);
+	rs->flags = BIT(RS_FLAG_NAPI) | BIT(RS_FLAG_GRO);
 	rs->copybreak = RS_RX_COPYBREAK_DEFAULT;
 	rs->usecs = RS_USECS_DEFAULT;
 	rs->msg_enable = NETIF_MSG_DRV | NETIF_MSG_PROBE | NETIF_MSG_LINK;
@@ -131,25 +130,14 @@ static int rs_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 		goto unmap;
 	pci_set_master(pdev);
 
-	irq_types = PCI_IRQ_INTX;
-	if (chip->caps & RS_CAP_MSI)
-		irq_types |= PCI_IRQ_MSI;
-	err = pci_alloc_irq_vectors(pdev, 1, 1, irq_types);
-	if (err < 0)
-		goto clear_master;
-	rs->irq = pci_irq_vector(pdev, 0);
-
 	rs_netdev_setup(rs);
 	pci_set_drvdata(pdev, rs);
 	err = register_netdev(netdev);
 	if (err)
-		goto free_vectors;
-	netdev_info(netdev, "%s, %pM, irq %d\n", chip->name, netdev->dev_addr,
-		    rs->irq);
+		goto clear_master;
+	netdev_info(netdev, "%s, %pM\n", chip->name, netdev->dev_addr);
 	return 0;
 
-free_vectors:
-	pci_free_irq_vectors(pdev);
 clear_master:
 	pci_clear_master(pdev);
 unmap:
@@ -170,7 +158,6 @@ static void rs_remove(struct pci_dev *pdev)
 	unregister_netdev(rs->netdev);
 	cancel_work_sync(&rs->reset);
 	cancel_work_sync(&rs->gone);
-	pci_free_irq_vectors(pdev);
 	pci_clear_master(pdev);
 	pci_iounmap(pdev, rs->access.mmio);
 	pci_release_regions(pdev);

@@ -32,21 +32,6 @@ int rs_ring_init(struct rs_ring *ring, u32 size, u32 spare,
 	return 0;
 }
 
-/* Slots in flight. The caller moves one of the two ends, so the other is racy. */
-u32 rs_ring_used(const struct rs_ring *ring)
-{
-	return READ_ONCE(ring->prod) - READ_ONCE(ring->cons);
-}
-
-/* Slots that can be posted: who sees one free sees its last user gone. */
-u32 rs_ring_free(const struct rs_ring *ring)
-{
-	/* Pairs with the release in rs_ring_take(). */
-	u32 cons = smp_load_acquire(&ring->cons);
-
-	return ring->limit - (ring->prod - cons);
-}
-
 /**
  * rs_ring_post() - prepare the next slot and hand it to the device
  * @ring: the ring
@@ -141,13 +126,6 @@ int rs_ring_next(const struct rs_ring *ring)
 	if (!rs_ring_returned(ring, ring->cons))
 		return -1;
 	return rs_ring_slot(ring, ring->cons);
-}
-
-/* The driver is done with the oldest slots; they can be posted again. */
-void rs_ring_take(struct rs_ring *ring, u32 count)
-{
-	/* Pairs with the acquire in rs_ring_free(). */
-	smp_store_release(&ring->cons, ring->cons + count);
 }
 
 /**

@@ -35,10 +35,30 @@ static inline u32 rs_ring_slot(const struct rs_ring *ring, u32 position)
 	return position & (ring->size - 1);
 }
 
+/* Slots in flight. The caller moves one of the two ends, so the other is racy. */
+static inline u32 rs_ring_used(const struct rs_ring *ring)
+{
+	return READ_ONCE(ring->prod) - READ_ONCE(ring->cons);
+}
+
+/* Slots that can be posted: who sees one free sees its last user gone. */
+static inline u32 rs_ring_free(const struct rs_ring *ring)
+{
+	/* Pairs with the release in rs_ring_take(). */
+	u32 cons = smp_load_acquire(&ring->cons);
+
+	return ring->limit - (ring->prod - cons);
+}
+
+/* The driver is done with the oldest slots; they can be posted again. */
+static inline void rs_ring_take(struct rs_ring *ring, u32 count)
+{
+	/* Pairs with the acquire in rs_ring_free(). */
+	smp_store_release(&ring->cons, ring->cons + count);
+}
+
 int rs_ring_init(struct rs_ring *ring, u32 size, u32 spare,
 		 const struct rs_ring_ops *ops, void *ctx);
-u32 rs_ring_used(const struct rs_ring *ring);
-u32 rs_ring_free(const struct rs_ring *ring);
 
 int rs_ring_post(struct rs_ring *ring);
 u32 rs_ring_refill(struct rs_ring *ring, u32 max);
@@ -46,7 +66,6 @@ void rs_ring_give_chain(struct rs_ring *ring, u32 count);
 
 int rs_ring_next(const struct rs_ring *ring);
 bool rs_ring_returned(const struct rs_ring *ring, u32 position);
-void rs_ring_take(struct rs_ring *ring, u32 count);
 
 bool rs_ring_maybe_stop(struct rs_ring *ring, struct netdev_queue *queue,
 			u32 need);

@@ -41,6 +41,8 @@ enum rs_flag {
 	RS_FLAG_DROP_DRIVER,
 	RS_FLAG_PREFETCH,
 	RS_FLAG_MITIGATION,
+	RS_FLAG_AUTO_MASK,	/* the chip masks when it sends its message */
+	RS_FLAG_GRO,		/* frames go up by GRO, in scheme napi */
 	RS_FLAGS,
 };
 
@@ -52,6 +54,7 @@ extern const char rs_flag_names[RS_FLAGS][ETH_GSTRING_LEN];
 #define RS_CAP_DMA64		BIT(2)
 #define RS_CAP_MSI		BIT(3)
 #define RS_CAP_RESTART		BIT(4)	/* new rings without a reset, which costs the link */
+#define RS_CAP_AUTO_MASK	BIT(5)	/* MSI-X that acknowledges and masks */
 
 struct rs_dev;
 
@@ -66,6 +69,8 @@ struct rs_chip {
 	u32 reg_count;
 	struct rs_irq_regs irq;
 	struct rs_irq_events events;
+	struct rs_irq_regs auto_irq;	/* both with RS_CAP_AUTO_MASK */
+	struct rs_irq_events auto_events;
 
 	u32 desc_bytes;
 	u32 desc_align;		/* of a ring, at most a page */

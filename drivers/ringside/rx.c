@@ -53,6 +53,12 @@ void rs_rx_exit(struct rs_rx *rx)
 	rx->slots = NULL;
 }
 
+static void rs_rx_note(struct rs_rx *rx, enum rs_rx_stat stat)
+{
+	rx->fresh[stat]++;
+	rx->unusual = true;
+}
+
 /* A slot keeps a buffer that was only copied from; else it gets a new one. */
 int rs_rx_fill(void *ctx, u32 slot)
 {
@@ -67,7 +73,7 @@ int rs_rx_fill(void *ctx, u32 slot)
 			kind = RS_BUF_POOL;
 		err = rs_buf_get(&rx->bufs, buf, kind);
 		if (err) {
-			rx->fresh[RS_RX_REFILL_FAILED]++;
+			rs_rx_note(rx, RS_RX_REFILL_FAILED);
 			return err;
 		}
 	}
@@ -86,7 +92,8 @@ bool rs_rx_refill(struct rs_rx *rx)
 {
 	struct rs_ring *ring = &rx->ring;
 
-	rx->unrung += rs_ring_refill(ring, ring->size);
+	if (rs_ring_free(ring))
+		rx->unrung += rs_ring_refill(ring, ring->size);
 	if (rx->ops->doorbell && rx->unrung &&
 	    (rx->unrung >= rx->doorbell_batch ||
 	     rs_ring_used(ring) - rx->unrung < ring->size / 4)) {
@@ -106,19 +113,28 @@ static bool rs_rx_good(struct rs_rx *rx, const struct rs_frame *frame, u32 room)
 {
 	bool tail = rx->discarding;
 
+	if (likely(frame->good && !tail &&
+		   frame->len >= ETH_HLEN + ETH_FCS_LEN && frame->len <= room))
+		return true;
+	if (frame->good) {
+		rx->discarding = false;
+		if (!tail)
+			rs_rx_note(rx, RS_RX_LENGTH_ERRORS);
+		return false;
+	}
 	if (!frame->last || !frame->whole || tail) {
 		rx->discarding = !frame->last;
 		if (!tail)
-			rx->fresh[RS_RX_LENGTH_ERRORS]++;
+			rs_rx_note(rx, RS_RX_LENGTH_ERRORS);
 	} else if (frame->crc_error) {
-		rx->fresh[RS_RX_CRC_ERRORS]++;
+		rs_rx_note(rx, RS_RX_CRC_ERRORS);
 	} else if (frame->align_error) {
-		rx->fresh[RS_RX_ALIGN_ERRORS]++;
+		rs_rx_note(rx, RS_RX_ALIGN_ERRORS);
 	} else if (frame->fifo_error) {
-		rx->fresh[RS_RX_FIFO_ERRORS]++;
+		rs_rx_note(rx, RS_RX_FIFO_ERRORS);
 	} else if (frame->length_error ||
 		   frame->len < ETH_HLEN + ETH_FCS_LEN || frame->len > room) {
-		rx->fresh[RS_RX_LENGTH_ERRORS]++;
+		rs_rx_note(rx, RS_RX_LENGTH_ERRORS);
 	} else {
 		return true;
 	}
@@ -163,7 +179,7 @@ static void rs_rx_enter_stack(struct rs_rx *rx, struct sk_buff *skb)
 		rx->sink(rx, skb);
 	else if (!rx->bufs.in_napi)
 		netif_rx(skb);
-	else if (rx->drop == RS_DROP_NONE)
+	else if (rx->gro && rx->drop == RS_DROP_NONE)
 		napi_gro_receive(rx->napi, skb);
 	else
 		netif_receive_skb(skb);	/* GRO would read the headers */
@@ -174,7 +190,7 @@ static void rs_rx_deliver(struct rs_rx *rx, struct sk_buff *skb)
 	u32 len = skb->len;
 
 	if (rx->drop == RS_DROP_DRIVER) {
-		rx->fresh[RS_RX_DROPPED]++;
+		rs_rx_note(rx, RS_RX_DROPPED);
 		dev_kfree_skb_any(skb);
 		return;
 	}
@@ -191,7 +207,7 @@ static void rs_rx_deliver(struct rs_rx *rx, struct sk_buff *skb)
 	rx->fresh[RS_RX_PACKETS]++;
 	rx->fresh[RS_RX_BYTES] += len;
 	if (len < ETH_ZLEN)
-		rx->fresh[RS_RX_RUNTS]++;
+		rs_rx_note(rx, RS_RX_RUNTS);
 	rs_rx_enter_stack(rx, skb);
 }
 
@@ -202,6 +218,7 @@ static void rs_rx_one(struct rs_rx *rx, u32 slot)
 	struct sk_buff *skb = NULL;
 	struct rs_frame frame;
 
+	frame.good = false;
 	rx->ops->frame(rx, slot, &frame);
 	rx->slots[slot].kind = RS_BUF_NONE;
 	rs_ring_take(&rx->ring, 1);
@@ -219,7 +236,7 @@ static void rs_rx_one(struct rs_rx *rx, u32 slot)
 				rx->fresh[RS_RX_HANDED_UP]++;
 		}
 		if (unlikely(!skb))
-			rx->fresh[RS_RX_NO_MEMORY]++;
+			rs_rx_note(rx, RS_RX_NO_MEMORY);
 	}
 
 	if (buf.kind != RS_BUF_NONE) {
@@ -239,11 +256,16 @@ void rs_rx_count(struct rs_rx *rx)
 	int i;
 
 	flags = u64_stats_update_begin_irqsave(&rx->syncp);
-	for (i = 0; i < RS_RX_STATS; i++) {
-		if (!rx->fresh[i])
-			continue;
+	for (i = 0; i < RS_RX_USUAL; i++) {
 		u64_stats_add(&rx->stats[i], rx->fresh[i]);
 		rx->fresh[i] = 0;
+	}
+	if (unlikely(rx->unusual)) {
+		for (i = RS_RX_USUAL; i < RS_RX_STATS; i++) {
+			u64_stats_add(&rx->stats[i], rx->fresh[i]);
+			rx->fresh[i] = 0;
+		}
+		rx->unusual = false;
 	}
 	u64_stats_update_end_irqrestore(&rx->syncp, flags);
 }
@@ -292,7 +314,7 @@ void rs_rx_copy_frame(struct rs_rx *rx, void *data,
 		net_prefetch(data);
 	skb = rs_rx_alloc(rx, len);
 	if (unlikely(!skb)) {
-		rx->fresh[RS_RX_NO_MEMORY]++;
+		rs_rx_note(rx, RS_RX_NO_MEMORY);
 		return;
 	}
 	skb_put_data(skb, data, len);

@@ -31,6 +31,8 @@ enum rs_drop {
 /* What a descriptor says about the buffer it covers. */
 struct rs_frame {
 	u32 len;	/* bytes written, FCS included */
+	/* whole and without any error: then nothing below need be set */
+	bool good;
 	bool whole;	/* the frame begins and ends in this buffer */
 	bool last;	/* the frame ends in this buffer */
 	bool crc_error;
@@ -44,7 +46,8 @@ enum rs_rx_stat {
 	RS_RX_BYTES,
 	RS_RX_COPIED,
 	RS_RX_HANDED_UP,
-	RS_RX_RUNTS,		/* shorter than ETH_ZLEN and passed on */
+	RS_RX_USUAL,		/* those above change with every frame */
+	RS_RX_RUNTS = RS_RX_USUAL,	/* shorter than ETH_ZLEN and passed on */
 	RS_RX_DROPPED,		/* drop point in the driver */
 	RS_RX_NO_MEMORY,
 	RS_RX_REFILL_FAILED,
@@ -83,11 +86,13 @@ struct rs_rx {
 	u32 copybreak;
 	enum rs_drop drop;
 	bool prefetch;
+	bool gro;
 	bool discarding;	/* inside a frame that spans buffers */
 	u32 unrung;		/* posted since the last doorbell */
 	u32 doorbell_batch;
 
 	u64 fresh[RS_RX_STATS];	/* of this call, not yet in stats */
+	bool unusual;		/* some of fresh[] from RS_RX_USUAL on is not 0 */
 	u64_stats_t stats[RS_RX_STATS];
 	struct u64_stats_sync syncp;
 };

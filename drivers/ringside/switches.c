@@ -18,12 +18,16 @@ const char rs_flag_names[RS_FLAGS][ETH_GSTRING_LEN] = {
 	[RS_FLAG_DROP_DRIVER] = "drop-driver",
 	[RS_FLAG_PREFETCH] = "prefetch",
 	[RS_FLAG_MITIGATION] = "mitigation",
+	[RS_FLAG_AUTO_MASK] = "auto-mask",
+	[RS_FLAG_GRO] = "gro",
 };
 
 #define RS_SCHEMES (BIT(RS_FLAG_RX_COPY) | BIT(RS_FLAG_RX_MAP) | \
 		    BIT(RS_FLAG_RX_PAGE_POOL))
 #define RS_DROPS (BIT(RS_FLAG_DROP_STACK) | BIT(RS_FLAG_DROP_STACK_RAW) | \
 		  BIT(RS_FLAG_DROP_DRIVER))
+
+#define RS_LOOKS (BIT(RS_FLAG_READBACK) | BIT(RS_FLAG_WORK_LOOP))
 
 /**
  * rs_check_frame() - do buffers for this MTU work with these flags?
@@ -58,6 +62,12 @@ static int rs_check_flags(struct rs_dev *rs, u32 flags)
 		return -EOPNOTSUPP;
 	if ((flags & BIT(RS_FLAG_MITIGATION)) && !rs->chip->mitigate)
 		return -EOPNOTSUPP;
+	if ((flags & BIT(RS_FLAG_AUTO_MASK)) &&
+	    (!(rs->chip->caps & RS_CAP_AUTO_MASK) || !rs->pdev->msix_cap))
+		return -EOPNOTSUPP;
+	/* These two look at the status, which the message has acknowledged. */
+	if ((flags & BIT(RS_FLAG_AUTO_MASK)) && (flags & RS_LOOKS))
+		return -EINVAL;
 	return rs_check_frame(rs, flags, rs->netdev->mtu);
 }
 
@@ -91,6 +101,7 @@ void rs_apply_flags(struct rs_dev *rs)
 	rs->rx.scheme = rs_scheme(rs->flags);
 	rs->rx.drop = rs_drop_point(rs->flags);
 	rs->rx.prefetch = rs_has(rs, RS_FLAG_PREFETCH);
+	rs->rx.gro = rs_has(rs, RS_FLAG_GRO);
 	rs->rx.copybreak = rs->copybreak;
 	rs->rx.bufs.in_napi = rs_has(rs, RS_FLAG_NAPI);
 }
@@ -126,13 +137,31 @@ void rs_page_pool_close(struct rs_dev *rs)
 	rs->rx.bufs.pool = NULL;
 }
 
+/* Another kind of interrupt: its vectors are taken on the way up. */
+static int rs_set_flags_anew(struct rs_dev *rs, u32 flags)
+{
+	u32 old = rs->flags;
+	int err;
+
+	rs->flags = flags;
+	rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
+	err = rs_restart(rs, false);
+	if (err) {
+		rs->flags = old;
+		rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
+		rs_restart(rs, true);
+	}
+	return err;
+}
+
 /**
  * rs_set_flags() - change the design, while the interface is up if it is
  * @rs: the device; RTNL is held
  * @flags: all private flags as they shall be
  *
  * Buffers stay in the ring: each is taken the way it was mapped, and its
- * successor follows the new scheme. So no received frame is lost.
+ * successor follows the new scheme. So no received frame is lost. auto-mask
+ * takes a restart, which hands up what the chip has finished.
  *
  * Return: 0, or an error with everything as before.
  */
@@ -149,6 +178,8 @@ int rs_set_flags(struct rs_dev *rs, u32 flags)
 		rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
 		return 0;
 	}
+	if ((old ^ flags) & BIT(RS_FLAG_AUTO_MASK))
+		return rs_set_flags_anew(rs, flags);
 
 	rs_pause(rs);
 	rs->flags = flags;

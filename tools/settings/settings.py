@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Measures the reference driver in each setting, beside the in-tree drivers of its chips.
+
+Writes the tables of docs/reference-driver.md: `make settings`.
+"""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from ringside import bench, builds, cache, profiles
+from ringside.errors import CannotMeasure
+from ringside.lab import kernel
+
+_PAGE = builds.TREE / "docs/reference-driver.md"
+_BEGIN = "<!-- settings: written by `make settings` -->\n"
+_END = "<!-- settings: end -->\n"
+_LOAD = bench.Load(20000, 60, 2000, "rx")
+_CACHES = {"l1d": "32768:8:64", "l2": "1048576:16:64", "llc": "8388608:16:64"}
+# Kinds of the cache that a measurement only reads or adds to.
+_SHARED = ("kernels", "headers", "qemu", "checkpatch", "builds", "modules", "symbols")
+
+# The reference driver's profile of a chip, by the in-tree driver's.
+_CHIPS = {
+    "8139cp": "ringside-8139cp",
+    "e1000": "ringside-e1000",
+    "e1000e": "ringside-82574",
+    "tulip": "ringside-tulip",
+}
+_PORT_IO = ("8139cp", "tulip")
+_MITIGATION = ("e1000", "e1000e")
+
+# Private flags that differ from the driver's defaults, by the setting's name.
+_SETTINGS: dict[str, dict[str, bool]] = {
+    "napi": {},
+    "irq": {"napi": False},
+    "irq, work loop": {"napi": False, "work-loop": True},
+    "napi, readback": {"mask-readback": True},
+    "napi, readback, work loop": {"mask-readback": True, "work-loop": True},
+    "napi, copy": {"rx-copy": True},
+    "napi, map": {"rx-map": True},
+    "napi, page pool": {"rx-page-pool": True},
+    "napi, prefetch": {"prefetch": True},
+    "napi, port I/O": {"port-io": True},
+    "napi, mitigation": {"mitigation": True},
+    "irq, mitigation": {"napi": False, "mitigation": True},
+}
+_ONLY_ON = {"port-io": _PORT_IO, "mitigation": _MITIGATION}
+
+
+@dataclass(frozen=True)
+class Row:
+    """What one setting costs; accesses are by memory and by port together."""
+
+    name: str
+    entry: dict[str, Any]
+
+    def reads(self) -> float:
+        """Register reads per packet."""
+        figures = self.entry["per_packet"]
+        return float(figures["mmio_reads"] + figures["port_reads"])
+
+    def writes(self) -> float:
+        """Register writes per packet."""
+        figures = self.entry["per_packet"]
+        return float(figures["mmio_writes"] + figures["port_writes"])
+
+    def accesses(self) -> float:
+        """Register accesses per packet."""
+        return self.reads() + self.writes()
+
+    def instructions(self) -> float:
+        """Instructions per packet."""
+        return float(self.entry["per_packet"]["instructions"])
+
+    def cells(self, best: bool) -> str:
+        """The row of the table."""
+        figures = self.entry["per_packet"]
+        name = f"**{self.name}**" if best else self.name
+        words = [name, f"{self.reads():.2f}", f"{self.writes():.2f}"]
+        words += [f"{figures['irqs']:.2f}", f"{figures['polls']:.2f}"]
+        words += [f"{self.instructions():.0f}"]
+        words += [f"{self.entry['delivered']}/{self.entry['sent']}"]
+        return f"| {' | '.join(words)} |"
+
+
+def best_of(rows: list[Row]) -> Row | None:
+    """The setting with the fewest instructions among those that cost no more than rows[0]."""
+    limit = rows[0]
+    good = [
+        row
+        for row in rows[1:]
+        if row.accesses() <= limit.accesses()
+        and row.instructions() <= limit.instructions()
+    ]
+    return min(good, key=Row.instructions, default=None)
+
+
+@contextmanager
+def _own_cache() -> Iterator[None]:
+    """A cache of its own, so that these many guests do not push out the bench's."""
+    real = cache.root()
+    with tempfile.TemporaryDirectory(prefix=".settings-", dir=real) as name:
+        for kind in _SHARED:
+            (real / kind).mkdir(parents=True, exist_ok=True)
+            (Path(name) / kind).symlink_to(real / kind)
+        os.environ["RINGSIDE_CACHE"] = name
+        try:
+            yield
+        finally:
+            os.environ["RINGSIDE_CACHE"] = str(real)
+
+
+def wanted(chip: str, names: list[str]) -> dict[str, dict[str, bool]]:
+    """The settings that a chip has, among those named; all for no names."""
+    return {
+        name: flags
+        for name, flags in _SETTINGS.items()
+        if (not names or name in names)
+        and all(chip in _ONLY_ON.get(flag, (chip,)) for flag in flags)
+    }
+
+
+def _measure(
+    lab_kernel: kernel.LabKernel, nic: str, name: str, flags: dict[str, bool]
+) -> Row:
+    (known,) = profiles.choose(nic)
+    profile = replace(known, private_flags=flags)
+    task = bench.Task(profile, _LOAD, 1, _CACHES)
+    entry = bench.measure(lab_kernel, task, lambda part: None)
+    if entry["status"] != "pass":
+        raise CannotMeasure(f"{nic}, {name}: {entry['error']}")
+    print(f"{nic}: {name}", file=sys.stderr)
+    return Row(name, entry)
+
+
+def table(rows: list[Row]) -> str:
+    """The table of one chip; the in-tree driver is the first row."""
+    best = best_of(rows)
+    lines = [
+        "| setting | reads | writes | irqs | polls | instructions | delivered |",
+        "|---|---|---|---|---|---|---|",
+        *[row.cells(row == best) for row in rows],
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def measure(chips: list[str], names: list[str]) -> str:
+    """The tables of some chips in some settings, all of them for no names."""
+    lab_kernel = kernel.find(None)
+    with _own_cache(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        rows = {
+            chip: [
+                pool.submit(_measure, lab_kernel, chip, "in-tree driver", {}),
+                *[
+                    pool.submit(_measure, lab_kernel, _CHIPS[chip], name, flags)
+                    for name, flags in wanted(chip, names).items()
+                ],
+            ]
+            for chip in chips
+        }
+        return "\n".join(
+            f"### {_CHIPS[chip]} and {chip}\n\n{table([f.result() for f in futures])}"
+            for chip, futures in rows.items()
+        )
+
+
+def put_between_marks(page: str, text: str) -> str:
+    """The page with that text in the place that the marks leave for it."""
+    before, begin, rest = page.partition(_BEGIN)
+    _, end, after = rest.partition(_END)
+    if not begin or not end:
+        raise CannotMeasure("docs/reference-driver.md has no marks of `make settings`")
+    return f"{before}{begin}\n{text}\n{end}{after}"
+
+
+def main() -> None:
+    """Measures everything into the page, or what was named onto the terminal."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chip", action="append", choices=_CHIPS, default=[])
+    parser.add_argument("--setting", action="append", choices=_SETTINGS, default=[])
+    arguments = parser.parse_args()
+    text = measure(arguments.chip or list(_CHIPS), arguments.setting)
+    if arguments.chip or arguments.setting:
+        print(text, end="")
+        return
+    page = _PAGE.read_text(encoding="utf-8")
+    _PAGE.write_text(put_between_marks(page, text), encoding="utf-8")
+    print(f"wrote {_PAGE.relative_to(builds.TREE)}")
+
+
+if __name__ == "__main__":
+    main()
