@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What one does with a fresh clone: each target sets up what it needs.
 
-.PHONY: help setup bench kunit test lint perf clean
+.PHONY: help setup bench kunit test lint perf settings clean
 
 help:
 	@echo 'make bench   set up what is missing, then measure: ./ringside bench $$(ARGS)'
 	@echo 'make test    set up, then lint and all tests'
 	@echo 'make kunit   set up, then the KUnit suites of the reference driver on UML'
 	@echo 'make perf    measure the bench itself, write docs/performance.md'
+	@echo 'make settings  measure the reference driver, write docs/reference-driver.md'
 	@echo 'make lint    set up, then lint only'
 	@echo 'make setup   only set up what ./ringside needs'
 	@echo 'make clean   remove what was built here (the cache stays)'
@@ -35,6 +36,9 @@ lint:
 
 perf: setup
 	@PYTHONPATH=tools /usr/bin/python3 -B tools/perf/perf.py
+
+settings: setup
+	@PYTHONPATH=tools /usr/bin/python3 -B tools/settings/settings.py
 
 clean:
 	rm -rf build

@@ -20,8 +20,6 @@ from ringside.errors import CannotMeasure
 from ringside.lab import kernel
 
 _PAGE = builds.TREE / "docs/reference-driver.md"
-_BEGIN = "<!-- settings: written by `make settings` -->\n"
-_END = "<!-- settings: end -->\n"
 _LOAD = bench.Load(20000, 60, 2000, "rx")
 _CACHES = {"l1d": "32768:8:64", "l2": "1048576:16:64", "llc": "8388608:16:64"}
 # Kinds of the cache that a measurement only reads or adds to.
@@ -34,25 +32,30 @@ _CHIPS = {
     "e1000e": "ringside-82574",
     "tulip": "ringside-tulip",
 }
-_PORT_IO = ("8139cp", "tulip")
-_MITIGATION = ("e1000", "e1000e")
 
 # Private flags that differ from the driver's defaults, by the setting's name.
+_LEAN = {"rx-page-pool": True, "gro": False}
 _SETTINGS: dict[str, dict[str, bool]] = {
     "napi": {},
-    "irq": {"napi": False},
-    "irq, work loop": {"napi": False, "work-loop": True},
     "napi, readback": {"mask-readback": True},
-    "napi, readback, work loop": {"mask-readback": True, "work-loop": True},
-    "napi, copy": {"rx-copy": True},
     "napi, map": {"rx-map": True},
     "napi, page pool": {"rx-page-pool": True},
-    "napi, prefetch": {"prefetch": True},
+    "napi, page pool, no GRO": _LEAN,
     "napi, port I/O": {"port-io": True},
-    "napi, mitigation": {"mitigation": True},
-    "irq, mitigation": {"napi": False, "mitigation": True},
+    "irq": {"napi": False},
+    "irq, work loop": {"napi": False, "work-loop": True},
+    "irq, auto-mask": {"napi": False, "auto-mask": True},
+    "napi, page pool, no GRO, auto-mask": _LEAN | {"auto-mask": True},
+    "napi, page pool, no GRO, mitigation": _LEAN | {"mitigation": True},
+    "napi, page pool, no GRO, auto-mask, mitigation": _LEAN
+    | {"auto-mask": True, "mitigation": True},
 }
-_ONLY_ON = {"port-io": _PORT_IO, "mitigation": _MITIGATION}
+# The in-tree drivers whose chip has what a flag switches; others have it all.
+_CHIPS_WITH = {
+    "port-io": ("8139cp", "tulip"),
+    "mitigation": ("e1000", "e1000e"),
+    "auto-mask": ("e1000e",),
+}
 
 
 @dataclass(frozen=True)
@@ -124,7 +127,7 @@ def wanted(chip: str, names: list[str]) -> dict[str, dict[str, bool]]:
         name: flags
         for name, flags in _SETTINGS.items()
         if (not names or name in names)
-        and all(chip in _ONLY_ON.get(flag, (chip,)) for flag in flags)
+        and all(chip in _CHIPS_WITH.get(flag, (chip,)) for flag in flags)
     }
 
 
@@ -152,48 +155,45 @@ def table(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def measure(chips: list[str], names: list[str]) -> str:
-    """The tables of some chips in some settings, all of them for no names."""
-    lab_kernel = kernel.find(None)
-    with _own_cache(), ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        rows = {
-            chip: [
-                pool.submit(_measure, lab_kernel, chip, "in-tree driver", {}),
-                *[
-                    pool.submit(_measure, lab_kernel, _CHIPS[chip], name, flags)
-                    for name, flags in wanted(chip, names).items()
-                ],
-            ]
-            for chip in chips
-        }
-        return "\n".join(
-            f"### {_CHIPS[chip]} and {chip}\n\n{table([f.result() for f in futures])}"
-            for chip, futures in rows.items()
-        )
+def measure(lab_kernel: kernel.LabKernel, chip: str, names: list[str]) -> str:
+    """The table of a chip in the named settings, in all of them for no names."""
+    with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+        futures = [
+            pool.submit(_measure, lab_kernel, chip, f"in-tree {chip}", {}),
+            *[
+                pool.submit(_measure, lab_kernel, _CHIPS[chip], name, flags)
+                for name, flags in wanted(chip, names).items()
+            ],
+        ]
+        return table([future.result() for future in futures])
 
 
-def put_between_marks(page: str, text: str) -> str:
-    """The page with that text in the place that the marks leave for it."""
-    before, begin, rest = page.partition(_BEGIN)
-    _, end, after = rest.partition(_END)
-    if not begin or not end:
-        raise CannotMeasure("docs/reference-driver.md has no marks of `make settings`")
+def put_between_marks(page: str, chip: str, text: str) -> str:
+    """The page with that text in the place that the chip's marks leave for it."""
+    begin, end = (f"<!-- settings {chip}: {word} -->\n" for word in ("begin", "end"))
+    before, found, rest = page.partition(begin)
+    _, closed, after = rest.partition(end)
+    if not found or not closed:
+        raise CannotMeasure(f"docs/reference-driver.md has no marks of {chip}")
     return f"{before}{begin}\n{text}\n{end}{after}"
 
 
 def main() -> None:
-    """Measures everything into the page, or what was named onto the terminal."""
+    """Measures chips into the page, or the settings that were named onto the terminal."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chip", action="append", choices=_CHIPS, default=[])
     parser.add_argument("--setting", action="append", choices=_SETTINGS, default=[])
     arguments = parser.parse_args()
-    text = measure(arguments.chip or list(_CHIPS), arguments.setting)
-    if arguments.chip or arguments.setting:
-        print(text, end="")
-        return
-    page = _PAGE.read_text(encoding="utf-8")
-    _PAGE.write_text(put_between_marks(page, text), encoding="utf-8")
-    print(f"wrote {_PAGE.relative_to(builds.TREE)}")
+    lab_kernel = kernel.find(None)
+    for chip in arguments.chip or _CHIPS:
+        with _own_cache():
+            text = measure(lab_kernel, chip, arguments.setting)
+        if arguments.setting:
+            print(text, end="")
+            continue
+        page = _PAGE.read_text(encoding="utf-8")
+        _PAGE.write_text(put_between_marks(page, chip, text), encoding="utf-8")
+        print(f"wrote the table of {chip} into {_PAGE.relative_to(builds.TREE)}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The tables of the reference driver's settings: which there are, which is best, where to."""
+
+import importlib.util
+import sys
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from ringside import builds, profiles
+from ringside.errors import CannotMeasure
+
+
+def _load() -> ModuleType:
+    path = builds.TREE / "tools/settings/settings.py"
+    spec = importlib.util.spec_from_file_location("settings_tool", path)
+    assert spec and spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+tool: Any = _load()
+
+
+def row(name: str, accesses: float, instructions: float) -> Any:
+    """A measured setting; half of the accesses go by port."""
+    figures = {
+        "mmio_reads": accesses / 4,
+        "mmio_writes": accesses / 4,
+        "port_reads": accesses / 4,
+        "port_writes": accesses / 4,
+        "irqs": 1.0,
+        "polls": 1.0,
+        "instructions": instructions,
+    }
+    return tool.Row(name, {"per_packet": figures, "sent": 9, "delivered": 9})
+
+
+def test_every_chip_has_profiles_and_marks() -> None:
+    """The in-tree driver's, ours, and a place in the page."""
+    page = (builds.TREE / "docs/reference-driver.md").read_text(encoding="utf-8")
+    for chip, ours in tool._CHIPS.items():  # pylint: disable=protected-access
+        in_tree, out_of_tree = profiles.choose(f"{chip},{ours}")
+        assert in_tree.pci_ids == out_of_tree.pci_ids and out_of_tree.out_of_tree
+        assert tool.put_between_marks(page, chip, "TABLE").count("TABLE") == 1
+
+
+def test_a_chip_has_only_the_settings_that_it_can() -> None:
+    """Port I/O, mitigation and messages that mask."""
+    assert "napi, port I/O" in tool.wanted("tulip", [])
+    assert not any("mitigation" in name for name in tool.wanted("tulip", []))
+    assert "napi, port I/O" not in tool.wanted("e1000", [])
+    assert not any("auto-mask" in name for name in tool.wanted("e1000", []))
+    assert list(tool.wanted("e1000e", ["irq, auto-mask"])) == ["irq, auto-mask"]
+
+
+def test_the_best_row_costs_no_more_in_anything() -> None:
+    """Fewer instructions do not make up for an access."""
+    rows = [row("in-tree", 4, 100), row("a", 4, 90), row("b", 5, 50), row("c", 1, 95)]
+    assert tool.best_of(rows).name == "a"
+    assert tool.best_of([rows[0], rows[2]]) is None
+    text = tool.table(rows)
+    assert text.count("**") == 2 and "| **a** | 2.00 | 2.00 |" in text
+
+
+def test_a_page_without_marks_is_refused() -> None:
+    """Nothing is written over."""
+    with pytest.raises(CannotMeasure, match="no marks of tulip"):
+        tool.put_between_marks("# A page\n", "tulip", "TABLE")
+
+
+def test_writing_twice_replaces() -> None:
+    """What stands around the marks stays."""
+    page = "a\n<!-- settings tulip: begin -->\nold\n<!-- settings tulip: end -->\nb\n"
+    once = tool.put_between_marks(page, "tulip", "new\n")
+    assert "old" not in once and once.startswith("a\n") and once.endswith("\nb\n")
+    assert tool.put_between_marks(once, "tulip", "new\n") == once
