@@ -103,7 +103,7 @@ def best_of(rows: list[Row]) -> Row | None:
         if row.accesses() <= limit.accesses()
         and row.instructions() <= limit.instructions()
     ]
-    return min(good, key=Row.instructions, default=None)
+    return min(good, key=Row.instructions) if good else None
 
 
 @contextmanager
@@ -185,15 +185,16 @@ def main() -> None:
     parser.add_argument("--setting", action="append", choices=_SETTINGS, default=[])
     arguments = parser.parse_args()
     lab_kernel = kernel.find(None)
-    for chip in arguments.chip or _CHIPS:
-        with _own_cache():
+    # One for all chips: where QEMU is, is looked up once.
+    with _own_cache():
+        for chip in arguments.chip or _CHIPS:
             text = measure(lab_kernel, chip, arguments.setting)
-        if arguments.setting:
-            print(text, end="")
-            continue
-        page = _PAGE.read_text(encoding="utf-8")
-        _PAGE.write_text(put_between_marks(page, chip, text), encoding="utf-8")
-        print(f"wrote the table of {chip} into {_PAGE.relative_to(builds.TREE)}")
+            if arguments.setting:
+                print(text, end="")
+                continue
+            page = _PAGE.read_text(encoding="utf-8")
+            _PAGE.write_text(put_between_marks(page, chip, text), encoding="utf-8")
+            print(f"wrote the table of {chip} into {_PAGE.relative_to(builds.TREE)}")
 
 
 if __name__ == "__main__":
