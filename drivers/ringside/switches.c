@@ -137,12 +137,17 @@ void rs_page_pool_close(struct rs_dev *rs)
 	rs->rx.bufs.pool = NULL;
 }
 
-/* Another kind of interrupt: its vectors are taken on the way up. */
+/*
+ * Another kind of interrupt: its vectors are taken on the way up. Down first,
+ * since handler and poll read the flags.
+ */
 static int rs_set_flags_anew(struct rs_dev *rs, u32 flags)
 {
+	bool carrier = netif_carrier_ok(rs->netdev);
 	u32 old = rs->flags;
 	int err;
 
+	rs_down(rs);
 	rs->flags = flags;
 	rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
 	err = rs_restart(rs, false);
@@ -151,6 +156,8 @@ static int rs_set_flags_anew(struct rs_dev *rs, u32 flags)
 		rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
 		rs_restart(rs, true);
 	}
+	if (carrier && rs->running)
+		netif_carrier_on(rs->netdev);
 	return err;
 }
 
