@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The cost sheet: plans the runs of a load, executes them, makes the result's entry."""
 
+import os
 import re
+import threading
 from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +29,9 @@ _WARMUP_FRAMES = (64, 1024)
 _WARMUP_S = 0.5
 # A rate missed by more is said in the result; less is rounding of the clock.
 _RATE_TOLERANCE = 0.01
+
+# Guests of all tasks together: more would only need more memory.
+_PROCESSORS = threading.BoundedSemaphore(os.cpu_count() or 1)
 
 Progress = Callable[[float], None]
 
@@ -120,19 +126,27 @@ def commands(kept: Snapshot, load: Load) -> tuple[str, str, str]:
 
 
 def _execute(kept: Snapshot, task: Task, progress: Progress) -> _Trio:
-    """Runs the commands; equal ones once."""
+    """Runs the commands, equal ones once, as many at once as there are processors."""
     wanted = commands(kept, task.load)
     distinct = list(dict.fromkeys(wanted))
     marks = max(task.load.guest_s() * run.PROGRESS_PER_S, 1.0)
-    done: dict[str, Outcome] = {}
-    for number, command in enumerate(distinct):
+    parts = dict.fromkeys(distinct, 0.0)
+    telling = threading.Lock()
 
-        def told(passed: int, number: int = number) -> None:
-            progress((number + min(passed / marks, 1.0)) / len(distinct))
+    def one(command: str) -> Outcome:
+        def told(passed: int) -> None:
+            with telling:
+                parts[command] = min(passed / marks, 1.0)
+                progress(sum(parts.values()) / len(parts))
 
-        done[command] = run.execute(kept, command, task.cache_model, told)
-        if done[command].status:
-            lines = done[command].output.strip().splitlines() or ["no message"]
+        with _PROCESSORS:
+            return run.execute(kept, command, task.cache_model, told)
+
+    with ThreadPoolExecutor(len(distinct)) as pool:
+        done = dict(zip(distinct, pool.map(one, distinct)))
+    for outcome in done.values():
+        if outcome.status:
+            lines = outcome.output.strip().splitlines() or ["no message"]
             raise CannotMeasure(f"the sender failed: {lines[0]}")
     return _Trio(*[done[command] for command in wanted])
 

@@ -79,7 +79,12 @@ def _parser() -> argparse.ArgumentParser:
     nics.add_argument("nic", nargs="?", help="tell more about this one")
     bench = commands.add_parser("bench", help="the cost of a packet, by driver")
     _add_kernel(bench)
-    bench.add_argument("--nic", default="all", metavar="N,..", help="default: all")
+    bench.add_argument(
+        "--nic",
+        default="all",
+        metavar="N,..",
+        help="default: all in-tree drivers",
+    )
     bench.add_argument(
         "--rate", default="20000", metavar="PPS,..", help="default: 20000"
     )
