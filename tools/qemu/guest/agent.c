@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,8 @@
 #define TRACING "/sys/kernel/tracing/"
 /* Timers of the ports and of the kernel have had their first turn by then. */
 #define CALM_S 3
+/* Several ticks of the kernel. */
+#define TIMERS_NS 50000000ull
 
 struct port {
 	const char *pci;
@@ -46,6 +49,30 @@ static time_t monotonic_s(void)
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	return now.tv_sec;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+/*
+ * While the guest stops, QEMU may move its clock on to a next timer or two, or
+ * not, as the host's threads happen to run. So nothing is done until these
+ * timers are over, in the same state (running) whether the clock has jumped or
+ * not; then sleep, to wake at the same instant in all runs of all boots.
+ */
+static void pause_here(void)
+{
+	uint64_t calm_ns = monotonic_ns() + TIMERS_NS;
+
+	channel_pause();
+	while (monotonic_ns() < calm_ns)
+		;
+	sleep_until(monotonic_s() + 1);
 }
 
 static void __attribute__((noreturn)) give_up(const char *why, const char *what)
@@ -368,13 +395,7 @@ int main(int argc, char **argv)
 	describe_modules();
 	send_kernel_log("boot-log");
 	channel_printf("ready", "%s", "");
-	channel_pause();
-	/*
-	 * QEMU may have moved the clock of the pausing guest on to its next timer,
-	 * or not. Sleep before anything else is done: from the waking on, all
-	 * runs of all boots are the same.
-	 */
-	sleep_until(monotonic_s() + 1);
+	pause_here();
 	if (!channel_command(command))
 		give_up("got no command", port.name);
 	if (!strcmp(command, "symbols"))

@@ -107,7 +107,8 @@ def _port_device(profile: Profile) -> str:
 def machine(profile: Profile, image: Path, initrd: Path) -> list[str]:
     """Arguments that decide the guest: the same ones for the snapshot and each run."""
     kernel_arguments = (
-        "console=ttyS0 nokaslr no_hash_pointers tsc=reliable panic=-1 loglevel=5"
+        "console=ttyS0 nokaslr norandmaps no_hash_pointers tsc=reliable panic=-1"
+        " loglevel=5"
     )
     return [
         *("-M", "q35", "-cpu", CPU_MODEL, "-m", str(MEMORY_MIB), "-smp", "1"),
