@@ -247,6 +247,19 @@ def test_a_warm_up_loss_explains_none_of_the_window() -> None:
     assert ledger.unexplained == 5
 
 
+def test_a_warm_up_loss_is_taken_off_once() -> None:
+    """Of 7 missed by the port 4 were before; the sender's 2 are all of the window."""
+    counters = {"rx_packets": 347, "rx_missed_errors": 7}
+    output = stream(delivered=95, warmup_sent=256, warmed_up=252)
+    run = outcome(output, counters, {"tx_dropped": 2})
+    ledger = conservation.balance(run, "rx")
+    assert ledger.drops == [
+        drop("port0 rx_missed_errors", 3),
+        drop("gen0 tx_dropped", 2),
+    ]
+    assert ledger.balanced()
+
+
 def test_both_directions_add_up() -> None:
     """Each stream with the counters of its own ends."""
     run = outcome(

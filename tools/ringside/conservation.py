@@ -96,14 +96,14 @@ def _named_drops(
     kinds: tuple[str, ...],
     missing: int,
     lost_before: int,
-) -> list[dict[str, Any]]:
-    """The window's drops by counter.
+) -> tuple[list[dict[str, Any]], int]:
+    """The window's drops by counter, and the warm-up's that these did not explain.
 
     A counter's reading spans the warm-up too, so what that lost is explained
     with it and then taken off again, from the largest counters first.
     """
     if missing <= 0:
-        return []
+        return [], lost_before
     found = _explaining(moved, kinds, missing + lost_before)
     drops = []
     for name, value in sorted(found.items(), key=lambda item: -item[1]):
@@ -111,7 +111,7 @@ def _named_drops(
         lost_before -= before
         if value > before:
             drops.append({"where": f"{port} {name}", "count": value - before})
-    return drops
+    return drops, lost_before
 
 
 def balance(outcome: Outcome, direction: str) -> Ledger:
@@ -147,9 +147,9 @@ def _add_stream(
     # Frames of the warm-up that no one delivered; drivers count damaged ones too.
     lost = stream["warmup_sent"] - stream["warmed_up"] - stream["warmup_drops"]
     before = max(lost, 0)
-    found = _named_drops(receiver, at_receiver, _KERNEL_DROPS, missing, before)
+    found, before = _named_drops(receiver, at_receiver, _KERNEL_DROPS, missing, before)
     missing -= sum(drop["count"] for drop in found)
-    at_start = _named_drops(sender, at_sender, _SENDER_DROPS, missing, before)
+    at_start, _ = _named_drops(sender, at_sender, _SENDER_DROPS, missing, before)
     missing -= sum(drop["count"] for drop in at_start)
     ledger.drops += [*drops, *found, *at_start]
     ledger.sent += sent
