@@ -30,8 +30,6 @@ _EXACT = {
     },
 }
 
-_MODEL = {"l1d": "32768:8:64", "l2": "1048576:16:64", "llc": "8388608:16:64"}
-
 
 def _ringside(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
@@ -100,7 +98,9 @@ def test_a_guest_booted_anew_gives_the_same(
         machine=snapshot._machine(lab_kernel, nic, tmp_path),
     )
     command = bench.commands(kept, bench.Load(20000, 60, 500, "rx"))[0]
-    outcomes = [run.execute(which, command, _MODEL) for which in (kept, fresh)]
+    outcomes = [
+        run.execute(which, command, bench.DEFAULT_CACHE) for which in (kept, fresh)
+    ]
     assert outcomes[0].window and outcomes[0] == outcomes[1]
 
 

@@ -192,7 +192,7 @@ def test_tasks_carry_the_whole_request(request_: BenchRequest) -> None:
     (task,) = commands._tasks(changed, chosen)
     assert task.repeats == 3
     assert task.load == bench.Load(20000, 60, 2000, "rx")
-    assert task.cache_model == commands._DEFAULT_CACHE | {"l2": "524288:8:64"}
+    assert task.cache_model == bench.DEFAULT_CACHE | {"l2": "524288:8:64"}
 
 
 def test_debug_options_are_found(tmp_path: Path) -> None:

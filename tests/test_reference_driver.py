@@ -10,7 +10,6 @@ from ringside import bench, profiles
 from ringside.lab import kernel
 
 _LOAD = bench.Load(20000, 60, 2000, "rx")
-_CACHES = {"l1d": "32768:8:64", "l2": "1048576:16:64", "llc": "8388608:16:64"}
 _LEAN = {"rx-page-pool": True, "gro": False}
 # In-tree driver, our profile, and the best setting (docs/reference-driver.md).
 _BEST = [
@@ -24,7 +23,9 @@ _ACCESSES = ("mmio_reads", "mmio_writes", "port_reads", "port_writes")
 
 def _measure(nic: str, flags: dict[str, bool]) -> dict[str, Any]:
     (known,) = profiles.choose(nic)
-    task = bench.Task(replace(known, private_flags=flags), _LOAD, 1, _CACHES)
+    task = bench.Task(
+        replace(known, private_flags=flags), _LOAD, 1, bench.DEFAULT_CACHE
+    )
     return bench.measure(kernel.find(None), task, lambda part: None)
 
 

@@ -30,6 +30,8 @@ _WARMUP_S = 0.5
 # A rate missed by more is said in the result; less is rounding of the clock.
 _RATE_TOLERANCE = 0.01
 
+# SIZE:WAYS:LINE in bytes of each level that --l1d, --l2 and --llc do not name.
+DEFAULT_CACHE = {"l1d": "32768:8:64", "l2": "1048576:16:64", "llc": "8388608:16:64"}
 # Guests of all tasks together: more would only need more memory.
 _PROCESSORS = threading.BoundedSemaphore(os.cpu_count() or 1)
 

@@ -37,7 +37,6 @@ from ringside.lab.kernel import LabKernel
 from ringside.profiles import Profile
 from ringside.report import files, schema, table
 
-_DEFAULT_CACHE = {"l1d": "32768:8:64", "l2": "1048576:16:64", "llc": "8388608:16:64"}
 # Options of a kernel that change what a packet costs: recorded with each result.
 _DEBUG_OPTIONS = re.compile(
     r"^(CONFIG_(?:KASAN|KCSAN|KMSAN|UBSAN|PROVE_LOCKING|LOCKDEP|DEBUG_KMEMLEAK|"
@@ -166,7 +165,7 @@ def _geometry_error(level: dict[str, int], lines: list[int]) -> str | None:
 
 
 def _tasks(request: BenchRequest, chosen: list[Profile]) -> list[cost.Task]:
-    geometries = _DEFAULT_CACHE | request.cache_model
+    geometries = cost.DEFAULT_CACHE | request.cache_model
     return [
         cost.Task(
             profile,
@@ -263,7 +262,7 @@ def bench(request: BenchRequest) -> int:
     """Measures what was asked for and shows it; the exit status."""
     started = time.time()
     chosen = profiles.choose(request.nics)
-    model = _cache_model(_DEFAULT_CACHE | request.cache_model)
+    model = _cache_model(cost.DEFAULT_CACHE | request.cache_model)
     kernel = kernels.find(request.kernel)
     reasons = {profile.name: _unmeasurable(kernel, profile) for profile in chosen}
     tasks = _tasks(request, chosen)

@@ -21,7 +21,6 @@ from ringside.lab import kernel
 
 _PAGE = builds.TREE / "docs/reference-driver.md"
 _LOAD = bench.Load(20000, 60, 2000, "rx")
-_CACHES = {"l1d": "32768:8:64", "l2": "1048576:16:64", "llc": "8388608:16:64"}
 # Kinds of the cache that a measurement only reads or adds to.
 _SHARED = ("kernels", "headers", "qemu", "checkpatch", "builds", "modules", "symbols")
 
@@ -136,7 +135,7 @@ def _measure(
 ) -> Row:
     (known,) = profiles.choose(nic)
     profile = replace(known, private_flags=flags)
-    task = bench.Task(profile, _LOAD, 1, _CACHES)
+    task = bench.Task(profile, _LOAD, 1, bench.DEFAULT_CACHE)
     entry = bench.measure(lab_kernel, task, lambda part: None)
     if entry["status"] != "pass":
         raise CannotMeasure(f"{nic}, {name}: {entry['error']}")
