@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Stand-ins that several tests use: an unpacked kernel and a QEMU that is a script."""
+"""Stand-ins that several tests use: an unpacked kernel, a QEMU that is a script, mounts."""
 
+import subprocess
 from pathlib import Path
+
+import pytest
 
 RELEASE = "6.12.0-fake"
 CONFIG = "CONFIG_KASAN=y\nCONFIG_MODULES=y\n# CONFIG_UBSAN is not set\n"
@@ -55,3 +58,10 @@ def qemu(
 esac
 {run}""",
     )
+
+
+def needs_mounts() -> None:
+    """Skips a test where this user may not mount; what the test itself says is not asked."""
+    probe = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
+    if subprocess.run(probe, check=False, capture_output=True).returncode:
+        pytest.skip("needs to be allowed to mount (root)")
