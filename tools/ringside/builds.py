@@ -61,7 +61,7 @@ def program(name: str, sources: Sequence[str], *flags: str) -> Path:
 
 def sender() -> Path:
     """The static sender that runs in the guest and on a lab machine."""
-    library = ["frame.c", "interrupts.c", "ring.c", "window.c"]
+    library = ["frame.c", "interrupts.c", "load.c", "ring.c", "window.c"]
     return program(
         "sender",
         ["selftests/sender.c", *[f"selftests/lib/{name}" for name in library]],
