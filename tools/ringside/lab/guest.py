@@ -113,6 +113,23 @@ class Guest:
             if CANCEL.wait(_POLL_S):
                 raise CannotMeasure("interrupted")
 
+    def wait_end(self, limit_s: float) -> None:
+        """Waits until the guest has switched itself off, so long at most."""
+        assert self._process
+        deadline = time.monotonic() + limit_s
+        while self._process.poll() is None:
+            self._check_panic()
+            if time.monotonic() > deadline:
+                raise GuestDied(
+                    f"the guest did not end within {limit_s:.0f} s",
+                    self.console()[-20:],
+                )
+            if CANCEL.wait(_POLL_S):
+                raise CannotMeasure("interrupted")
+        self._check_panic()
+        if self._process.returncode:
+            raise self._ended()
+
     def _processor_s(self) -> float:
         """Processor time that QEMU has used (proc(5), stat: utime and stime)."""
         assert self._process
