@@ -24,8 +24,8 @@ from ringside.errors import (
     CannotMeasure,
     UsageError,
 )
+from ringside.lab import tree as trees
 
-SOURCE_PACKAGE = "linux-source-6.12"
 SUITES = ("ring", "mapping", "irqmask", "rx_schemes", "rx_lengths", "tx")
 ARCHES = ("um", "x86_64")
 
@@ -113,49 +113,6 @@ def _limited(command: Sequence[str], limit_s: float) -> tuple[int | None, str]:
             output, _ = process.communicate()
             return None, output
     return process.returncode, output
-
-
-def _call(command: Sequence[str], cwd: Path) -> None:
-    """Run a set-up command quietly; its last line tells why it failed."""
-    done = _quiet(command, cwd)
-    if done.returncode:
-        said = (done.stderr or done.stdout).strip().splitlines() or ["no output"]
-        raise CannotMeasure(f"{command[0]} failed: {said[-1]}")
-
-
-def find_tree(given: str | None, cache: Path) -> Path:
-    """The kernel tree to build: the one given, or the distribution's, fetched once."""
-    if given:
-        tree = Path(given).resolve()
-        if not (tree / "tools/testing/kunit/kunit.py").is_file():
-            raise UsageError(
-                f"--tree {given}: not a kernel tree with tools/testing/kunit"
-            )
-        return tree
-    tree = cache / SOURCE_PACKAGE
-    if (tree / "tools/testing/kunit/kunit.py").is_file():
-        return tree
-    if not shutil.which("apt-get"):
-        raise CannotMeasure(
-            f"no kernel tree: pass --tree DIR (no apt-get to fetch {SOURCE_PACKAGE})"
-        )
-    print(f"ringside: fetching {SOURCE_PACKAGE} into {cache} (once)", file=sys.stderr)
-    work = cache / "unpack"
-    shutil.rmtree(work, ignore_errors=True)
-    work.mkdir(parents=True)
-    try:
-        _call(["apt-get", "download", SOURCE_PACKAGE], work)
-        packages = list(work.glob("*.deb"))
-        if len(packages) != 1:
-            raise CannotMeasure(
-                f"apt-get download {SOURCE_PACKAGE} left {len(packages)} packages"
-            )
-        _call(["dpkg-deb", "-x", packages[0].name, "."], work)
-        _call(["tar", "-xf", f"usr/src/{SOURCE_PACKAGE}.tar.xz"], work)
-        (work / SOURCE_PACKAGE).rename(tree)
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
-    return tree
 
 
 def _link_all(source: Path, target: Path, real: Iterable[str]) -> None:
@@ -406,9 +363,9 @@ def run(options: Namespace) -> int:
     mutants = read_mutants(MUTANTS, options.mutants) if options.mutants else []
     if mutants and arch != "um":
         raise UsageError("mutants are tried with --arch um only")
-    tree = find_tree(options.tree, root())
+    kernel = trees.find(options.tree)
     with lock(root() / "kunit.lock"):
-        return _run_in(overlay_of(tree, root()), arch, suites, mutants)
+        return _run_in(overlay_of(kernel, root()), arch, suites, mutants)
 
 
 def _run_in(

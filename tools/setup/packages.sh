@@ -19,8 +19,8 @@ missing_packages() {
 step_packages() {
 	local purpose=${1:-} wanted missing
 
-	[[ $purpose == bench || $purpose == kunit || $purpose == test ]] ||
-		usage_error "packages: which purpose? bench, kunit or test"
+	[[ $purpose =~ ^(bench|kunit|peers|test)$ ]] ||
+		usage_error "packages: which purpose? bench, kunit, peers or test"
 	require_apt
 	mapfile -t wanted < <(packages_for "$purpose")
 	mapfile -t missing < <(missing_packages "${wanted[@]}")

@@ -209,8 +209,14 @@ def _set_up(words: list[str], what: str) -> Path:
     return Path(result.stdout.strip())
 
 
+def _is_built_tree(kernel: LabKernel) -> bool:
+    return all((kernel.modules / name).exists() for name in ("Makefile", "scripts"))
+
+
 def headers(kernel: LabKernel) -> Path:
-    """The unpacked headers of that kernel, ready for make -C."""
+    """The unpacked headers of that kernel, ready for make -C; a built tree is its own."""
+    if _is_built_tree(kernel):
+        return kernel.modules
     suite = ["--suite", kernel.suite] if kernel.suite else []
     what = f"no headers of kernel {kernel.release}"
     try:
@@ -223,6 +229,8 @@ def headers(kernel: LabKernel) -> Path:
 def no_headers(kernel: LabKernel) -> str | None:
     """Why its headers cannot be had, as far as that is known without asking the archive."""
     why = None
+    if _is_built_tree(kernel):
+        return None
     if not kernel.release.endswith("-amd64"):
         why = "it is none of Debian's"
     elif os.environ.get("RINGSIDE_OFFLINE", "0") != "0":

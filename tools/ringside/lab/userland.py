@@ -6,8 +6,8 @@ for one script and runs in real time, so it proves behaviour and measures nothin
 """
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ringside import builds
@@ -39,6 +39,20 @@ class Machine:
     memory_mib: int = 1024
     # More of the kernel's command line.
     arguments: str = ""
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a guest is booted for.
+
+    script is run by the host's shell. last is run after it by busybox, from memory
+    alone: a guest that was suspended has lost the host's files. It speaks through
+    /dev/kmsg, and has programs (name and content) beside busybox's.
+    """
+
+    script: str
+    last: str = ""
+    programs: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -84,7 +98,7 @@ def _modules(machine: Machine) -> list[tuple[str, bytes]]:
     return list(lines.items())
 
 
-def _archive(machine: Machine) -> bytes:
+def _archive(machine: Machine, job: Job) -> bytes:
     """The initramfs."""
     busybox = shutil.which("busybox")
     if not busybox:
@@ -103,6 +117,8 @@ def _archive(machine: Machine) -> bytes:
             *[cpio.directory(name) for name in _FOLDERS],
             cpio.program("init", init.read_bytes()),
             cpio.program("bin/busybox", Path(busybox).read_bytes()),
+            *[cpio.program(f"bin/{n}", data) for n, data in job.programs.items()],
+            cpio.Entry("etc/last", job.last.encode()),
             cpio.Entry("etc/modules", "".join(f"{m[0]}\n" for m in modules).encode()),
             cpio.Entry("etc/overrides", "".join(overrides).encode()),
             cpio.Entry("etc/ports", "".join(names).encode()),
@@ -150,15 +166,15 @@ def _command(machine: Machine, folder: Path) -> list[str]:
     ]
 
 
-def run(machine: Machine, script: str, folder: Path, limit_s: float) -> Result:
-    """Boots the machine for the script; raises when it does not come to its end.
+def run(machine: Machine, job: Job, folder: Path, limit_s: float) -> Result:
+    """Boots the machine for the job; raises when it does not come to its end.
 
     @folder is empty and the caller's; its subfolder "shared" is SHARED in the guest.
     """
     shared = folder / "shared"
     shared.mkdir()
-    (shared / "script").write_text(script, encoding="utf-8")
-    (folder / "initrd").write_bytes(_archive(machine))
+    (shared / "script").write_text(job.script, encoding="utf-8")
+    (folder / "initrd").write_bytes(_archive(machine, job))
     with Guest(folder, _command(machine, folder)) as guest:
         guest.wait_end(limit_s)
         console = guest.console()
