@@ -26,7 +26,7 @@ from ringside.errors import (
 )
 
 SOURCE_PACKAGE = "linux-source-6.12"
-SUITES = ("ring", "mapping", "irqmask", "rx_schemes", "rx_lengths", "tx")
+SUITES = ("ring", "mapping", "irqmask", "rx_schemes", "rx_lengths", "rx_8139", "tx")
 ARCHES = ("um", "x86_64")
 
 # The units whose logic the suites must cover, and how much of it (issue 3).
