@@ -176,31 +176,9 @@ static void rx_spanning(struct kunit *test)
 	}
 }
 
-/* The copying entry for chips with a byte ring makes the same checks. */
-static void rx_byte_ring(struct kunit *test)
-{
-	const struct length_param *param = test->param_value;
-	struct fake_nic *nic = nic_open(test, RS_RX_COPY);
-	static u8 data[ROOM];
-
-	fake_frame_fill(data, ROOM, 1);
-	nic->rx.prefetch = true;
-	local_bh_disable();
-	rs_rx_copy_frame(&nic->rx, data, &param->frame, ROOM);
-	local_bh_enable();
-	rs_rx_count(&nic->rx);
-	KUNIT_EXPECT_EQ(test, param->counter == GOOD, nic->delivered);
-	KUNIT_EXPECT_EQ(test, param->counter != GOOD, errors_of(nic));
-	if (nic->delivered)
-		KUNIT_EXPECT_MEMEQ(test, skb_mac_header(nic->frames[0]), data,
-				   param->frame.len - ETH_FCS_LEN);
-	fake_rx_close(nic);
-}
-
 static struct kunit_case rx_lengths_cases[] = {
 	KUNIT_CASE_PARAM(rx_length, length_gen_params),
 	KUNIT_CASE_PARAM(rx_spanning, span_gen_params),
-	KUNIT_CASE_PARAM(rx_byte_ring, length_gen_params),
 	{}
 };
 

@@ -14,6 +14,7 @@ _LEAN = {"rx-page-pool": True, "gro": False}
 # In-tree driver, our profile, and the best setting (docs/reference-driver.md).
 _BEST = [
     ("8139cp", "ringside-8139cp", _LEAN),
+    ("8139too", "ringside-8139too", {"gro": False}),
     ("e1000", "ringside-e1000", _LEAN | {"mitigation": True}),
     ("e1000e", "ringside-82574", _LEAN | {"auto-mask": True, "mitigation": True}),
     ("tulip", "ringside-tulip", _LEAN),
@@ -49,6 +50,12 @@ def test_private_flags_reach_the_driver() -> None:
     figures = _measure("ringside-8139cp", {"napi": False})["per_packet"]
     assert [figures[what] for what in _ACCESSES] == [1, 1, 0, 0]
     assert figures["polls"] == 0
+
+
+def test_a_chip_with_one_buffer_only_copies() -> None:
+    """RTL8139C cannot hand its buffer up, so the driver refuses."""
+    entry = _measure("ringside-8139too", {"rx-copy": False, "rx-map": True})
+    assert entry["status"] == "error" and "port0" in entry["error"]
 
 
 def test_a_flag_that_the_driver_does_not_know_is_told() -> None:

@@ -53,6 +53,9 @@ def test_a_chip_has_only_the_settings_that_it_can() -> None:
     assert "napi, port I/O" in tool.wanted("tulip", [])
     assert not any("mitigation" in name for name in tool.wanted("tulip", []))
     assert "napi, port I/O" not in tool.wanted("e1000", [])
+    assert not any("page pool" in name for name in tool.wanted("8139too", []))
+    assert "napi, copy, no GRO" in tool.wanted("8139too", [])
+    assert "napi, copy, no GRO" not in tool.wanted("tulip", [])
     assert not any("auto-mask" in name for name in tool.wanted("e1000", []))
     assert list(tool.wanted("e1000e", ["irq, auto-mask"])) == ["irq, auto-mask"]
 

@@ -1,48 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* RTL8139C+ in descriptor ("C+") mode: registers and descriptors. */
 
-#include <linux/bitrev.h>
-#include <linux/crc32.h>
 #include <linux/delay.h>
-#include <linux/etherdevice.h>
 
-#include "ringside.h"
+#include "8139.h"
 
-/* Registers, named as in the RTL8139C+ data sheet. */
-#define CP_IDR0		0x00	/* station address, 6 bytes */
-#define CP_IDR4		0x04
-#define CP_MAR0		0x08	/* multicast hash, 8 bytes */
-#define CP_MAR4		0x0c
+/* Registers that only descriptor mode has. */
 #define CP_TNPDS	0x20	/* transmit ring, 8 bytes */
-#define CP_CR		0x37
-#define   CP_CR_RST	BIT(4)
-#define   CP_CR_RE	BIT(3)
-#define   CP_CR_TE	BIT(2)
-#define CP_IMR		0x3c
-#define CP_ISR		0x3e
-#define   CP_ROK	BIT(0)
-#define   CP_RER	BIT(1)
-#define   CP_TOK	BIT(2)
-#define   CP_TER	BIT(3)
-#define   CP_RDU	BIT(4)	/* receive descriptor unavailable */
-#define   CP_LINKCHG	BIT(5)
-#define   CP_FOVW	BIT(6)	/* receive FIFO overflow */
-#define   CP_TDU	BIT(7)	/* transmit descriptor unavailable */
-#define CP_TCR		0x40
-#define   CP_TCR_IFG	(BIT(24) | BIT(25))	/* 960 ns, the standard gap */
-#define   CP_TCR_MXDMA	(6u << 8)		/* bursts of 1024 bytes */
-#define CP_RCR		0x44
-#define   CP_RCR_AAP	BIT(0)	/* all physical addresses */
-#define   CP_RCR_APM	BIT(1)	/* ours */
-#define   CP_RCR_AM	BIT(2)	/* multicast, by hash */
-#define   CP_RCR_AB	BIT(3)	/* broadcast */
-#define   CP_RCR_MXDMA	(6u << 8)
-#define   CP_RCR_RXFTH	(7u << 13)	/* a whole frame before the bus is asked */
-#define CP_MPC		0x4c	/* missed packets, 24 bits; a write clears */
-#define CP_9346CR	0x50
-#define   CP_UNLOCK	0xc0
-#define CP_MSR		0x58
-#define   CP_MSR_LINKB	BIT(2)	/* 0: link */
 #define CP_TPPOLL	0xd9
 #define   CP_TPPOLL_NPQ	BIT(6)
 #define CP_CPCR		0xe0
@@ -69,7 +33,6 @@ struct cp_desc {
 #define CP_RX_LEN	0x1fff
 
 #define CP_MAX_FRAME	4096	/* longer ones are cut by the chip */
-#define CP_RESET_TRIES	1000
 
 static u32 cp_end_of_ring(const struct rs_ring *ring, u32 slot)
 {
@@ -180,63 +143,10 @@ static u32 cp_rx_room(u32 frame)
 	return ALIGN(frame, 8);
 }
 
-static int cp_reset(struct rs_dev *rs)
-{
-	unsigned int tries;
-
-	rs_write16(&rs->access, CP_IMR, 0);
-	rs_write8(&rs->access, CP_CR, CP_CR_RST);
-	for (tries = 0; tries < CP_RESET_TRIES; tries++) {
-		if (!(rs_read8(&rs->access, CP_CR) & CP_CR_RST))
-			return 0;
-		usleep_range(10, 20);
-	}
-	return -ETIMEDOUT;
-}
-
-static int cp_read_address(struct rs_dev *rs, u8 *address)
-{
-	int i;
-
-	for (i = 0; i < ETH_ALEN; i++)
-		address[i] = rs_read8(&rs->access, CP_IDR0 + i);
-	return 0;
-}
-
-/* The hash is the upper 6 bits of the address's CRC. */
-static u32 cp_hash(const u8 *address)
-{
-	return ether_crc(ETH_ALEN, address) >> 26;
-}
-
 static void cp_rx_mode(struct rs_dev *rs)
 {
-	struct net_device *netdev = rs->netdev;
-	u32 rcr = CP_RCR_MXDMA | CP_RCR_RXFTH | CP_RCR_APM | CP_RCR_AB;
-	const u8 *address = netdev->dev_addr;
-	struct netdev_hw_addr *ha;
-	u32 hash[2] = {};
-
-	if (netdev->flags & IFF_PROMISC)
-		rcr |= CP_RCR_AAP;
-	if (netdev->flags & (IFF_PROMISC | IFF_ALLMULTI)) {
-		hash[0] = 0xffffffff;
-		hash[1] = 0xffffffff;
-	} else {
-		netdev_for_each_mc_addr(ha, netdev)
-			hash[cp_hash(ha->addr) >> 5] |= BIT(cp_hash(ha->addr) & 31);
-	}
-	if (hash[0] | hash[1])
-		rcr |= CP_RCR_AM;
-
-	/* The address is locked like the configuration, and takes 32 bits only. */
-	rs_write8(&rs->access, CP_9346CR, CP_UNLOCK);
-	rs_write32(&rs->access, CP_IDR0, get_unaligned_le32(address));
-	rs_write32(&rs->access, CP_IDR4, get_unaligned_le16(address + 4));
-	rs_write8(&rs->access, CP_9346CR, 0);
-	rs_write32(&rs->access, CP_MAR0, hash[0]);
-	rs_write32(&rs->access, CP_MAR4, hash[1]);
-	rs_write32(&rs->access, CP_RCR, rcr);
+	rs_write32(&rs->access, RTL_RCR, RTL_RCR_MXDMA | RTL_RCR_RXFTH |
+					 rtl_set_addresses(rs));
 }
 
 static void cp_start(struct rs_dev *rs)
@@ -249,41 +159,22 @@ static void cp_start(struct rs_dev *rs)
 	rs_write32(access, CP_RDSAR + 4, upper_32_bits(rs->rx_desc_addr));
 	rs_write32(access, CP_TNPDS, lower_32_bits(rs->tx_desc_addr));
 	rs_write32(access, CP_TNPDS + 4, upper_32_bits(rs->tx_desc_addr));
-	rs_write8(access, CP_CR, CP_CR_RE | CP_CR_TE);
-	rs_write32(access, CP_TCR, CP_TCR_IFG | CP_TCR_MXDMA);
+	rs_write8(access, RTL_CR, RTL_CR_RE | RTL_CR_TE);
+	rs_write32(access, RTL_TCR, RTL_TCR_IFG | RTL_TCR_MXDMA);
 }
 
 static void cp_stop(struct rs_dev *rs)
 {
-	rs_write8(&rs->access, CP_CR, 0);
+	rs_write8(&rs->access, RTL_CR, 0);
 	rs_write16(&rs->access, CP_CPCR, 0);
 	/* The read flushes; a burst of 1024 bytes takes 8 us on a 33 MHz bus. */
-	rs_read8(&rs->access, CP_CR);
+	rs_read8(&rs->access, RTL_CR);
 	usleep_range(20, 40);
 }
 
-static bool cp_link(struct rs_dev *rs)
-{
-	return !(rs_read8(&rs->access, CP_MSR) & CP_MSR_LINKB);
-}
-
-static u32 cp_missed(struct rs_dev *rs)
-{
-	u32 missed = rs_read32(&rs->access, CP_MPC) & 0xffffff;
-
-	if (missed)
-		rs_write32(&rs->access, CP_MPC, 0);
-	return missed;
-}
-
-static void cp_other(struct rs_dev *rs, u32 events)
-{
-	mod_delayed_work(system_wq, &rs->watch, 0);
-}
-
 static const u32 cp_regs[] = {
-	CP_IDR0, CP_IDR4, CP_MAR0, CP_MAR4, CP_TNPDS, CP_TNPDS + 4, 0x34,
-	CP_IMR, CP_TCR, CP_RCR, CP_9346CR, CP_MSR, CP_CPCR, CP_RDSAR,
+	RTL_IDR0, RTL_IDR4, RTL_MAR0, RTL_MAR4, CP_TNPDS, CP_TNPDS + 4, 0x34,
+	RTL_IMR, RTL_TCR, RTL_RCR, RTL_9346CR, RTL_MSR, CP_CPCR, CP_RDSAR,
 	CP_RDSAR + 4,
 };
 
@@ -295,10 +186,10 @@ const struct rs_chip rs_chip_8139cp = {
 	.reg_bytes = 0x100,
 	.regs = cp_regs,
 	.reg_count = ARRAY_SIZE(cp_regs),
-	.irq = { .status = CP_ISR, .mask = CP_IMR, .bytes = 2 },
+	.irq = { .status = RTL_ISR, .mask = RTL_IMR, .bytes = 2 },
 	.events = {
-		.poll = CP_ROK | CP_RER | CP_RDU | CP_FOVW | CP_TOK | CP_TER,
-		.other = CP_LINKCHG,
+		.poll = RTL_ROK | RTL_RER | RTL_RXOVW | RTL_FOVW | RTL_TOK | RTL_TER,
+		.other = RTL_LINKCHG,
 	},
 	.desc_bytes = sizeof(struct cp_desc),
 	.desc_align = 256,
@@ -309,12 +200,12 @@ const struct rs_chip rs_chip_8139cp = {
 	.tx_ops = &cp_tx_ops,
 	.max_frame = CP_MAX_FRAME,
 	.rx_room = cp_rx_room,
-	.reset = cp_reset,
-	.read_address = cp_read_address,
+	.reset = rtl_reset,
+	.read_address = rtl_read_address,
 	.start = cp_start,
 	.stop = cp_stop,
 	.rx_mode = cp_rx_mode,
-	.link = cp_link,
-	.other = cp_other,
-	.missed = cp_missed,
+	.link = rtl_link,
+	.other = rtl_other,
+	.missed = rtl_missed,
 };

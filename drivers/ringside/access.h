@@ -17,29 +17,43 @@ struct rs_access_ops {
 };
 
 struct rs_access {
-	void __iomem *mmio;
+	void __iomem *mmio;	/* NULL: by port, or a fake */
 	unsigned long port;	/* first I/O port, 0 if the chip has none */
-	bool use_port;
 	const struct rs_access_ops *fake;
 };
 
+/* Memory is the hot one: everything else stays out of line. */
 #define RS_DEFINE_ACCESS(bits, r, w, in, out)				\
+static noinline __maybe_unused						\
+u##bits rs_read##bits##_other(struct rs_access *access, u32 reg)	\
+{									\
+	if (access->fake)						\
+		return access->fake->read(access, reg, sizeof(u##bits));	\
+	return in(access->port + reg);					\
+}									\
+									\
+static noinline __maybe_unused						\
+void rs_write##bits##_other(struct rs_access *access, u32 reg,		\
+			    u##bits value)				\
+{									\
+	if (access->fake)						\
+		access->fake->write(access, reg, value, sizeof(u##bits));	\
+	else								\
+		out(value, access->port + reg);				\
+}									\
+									\
 static inline u##bits rs_read##bits(struct rs_access *access, u32 reg)	\
 {									\
-	if (unlikely(access->fake))					\
-		return access->fake->read(access, reg, sizeof(u##bits));	\
-	if (access->use_port)						\
-		return in(access->port + reg);				\
+	if (unlikely(!access->mmio))					\
+		return rs_read##bits##_other(access, reg);		\
 	return r(access->mmio + reg);					\
 }									\
 									\
 static inline void rs_write##bits(struct rs_access *access, u32 reg,	\
 				  u##bits value)			\
 {									\
-	if (unlikely(access->fake))					\
-		access->fake->write(access, reg, value, sizeof(u##bits));	\
-	else if (access->use_port)					\
-		out(value, access->port + reg);				\
+	if (unlikely(!access->mmio))					\
+		rs_write##bits##_other(access, reg, value);		\
 	else								\
 		w(value, access->mmio + reg);				\
 }

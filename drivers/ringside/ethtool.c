@@ -19,6 +19,7 @@ static const char rs_rx_stat_names[RS_RX_STATS][ETH_GSTRING_LEN] = {
 	[RS_RX_CRC_ERRORS] = "rx_crc_errors",
 	[RS_RX_ALIGN_ERRORS] = "rx_align_errors",
 	[RS_RX_FIFO_ERRORS] = "rx_fifo_errors",
+	[RS_RX_RESTARTS] = "rx_restarts",
 };
 
 static const char rs_tx_stat_names[RS_TX_STATS][ETH_GSTRING_LEN] = {
@@ -107,7 +108,7 @@ static int rs_get_tunable(struct net_device *netdev,
 {
 	struct rs_dev *rs = netdev_priv(netdev);
 
-	if (tuna->id != ETHTOOL_RX_COPYBREAK)
+	if (tuna->id != ETHTOOL_RX_COPYBREAK || rs_only_copies(rs->chip))
 		return -EOPNOTSUPP;
 	*(u32 *)data = rs->copybreak;
 	return 0;
@@ -118,7 +119,7 @@ static int rs_set_tunable(struct net_device *netdev,
 {
 	struct rs_dev *rs = netdev_priv(netdev);
 
-	if (tuna->id != ETHTOOL_RX_COPYBREAK)
+	if (tuna->id != ETHTOOL_RX_COPYBREAK || rs_only_copies(rs->chip))
 		return -EOPNOTSUPP;
 	rs->copybreak = *(const u32 *)data;
 	/* One word, read once per frame: no need to stop anything. */
@@ -133,10 +134,13 @@ static void rs_get_ringparam(struct net_device *netdev,
 {
 	struct rs_dev *rs = netdev_priv(netdev);
 
-	ring->rx_max_pending = rs->chip->ring_max;
 	ring->tx_max_pending = rs->chip->ring_max;
-	ring->rx_pending = rs->rx_size;
 	ring->tx_pending = rs->tx_size;
+	/* One buffer for all frames is no ring with a number of slots. */
+	if (rs_only_copies(rs->chip))
+		return;
+	ring->rx_max_pending = rs->chip->ring_max;
+	ring->rx_pending = rs->rx_size;
 }
 
 static u32 rs_ring_size(const struct rs_dev *rs, u32 wanted, u32 least)
@@ -272,7 +276,7 @@ static void rs_self_test(struct net_device *netdev, struct ethtool_test *test,
 	if (running)
 		rs_down(rs);
 	data[1] = rs->chip->reset(rs) || !rs_test_mask(rs);
-	if (running && rs_up(rs, true))
+	if (running && rs_restart(rs, true))
 		data[1] = 1;
 	data[0] = !rs->chip->link(rs);
 out:

@@ -23,6 +23,19 @@ static void rs_serve_other(struct rs_dev *rs, u32 events)
 		rs->chip->other(rs, events);
 }
 
+/* Receive, and refill; false if the retry has to poll again. */
+static __always_inline
+bool rs_receive(struct rs_dev *rs, u32 budget, u32 *taken)
+{
+	/* One buffer for all frames is given once. */
+	if (rs->rx.ops->service) {
+		*taken = rs->rx.ops->service(&rs->rx, budget);
+		return true;
+	}
+	*taken = budget ? rs_rx_service_slots(&rs->rx, budget) : 0;
+	return rs_refill_or_retry(rs);
+}
+
 /* Most polls of a port that only receives find nothing sent. */
 static void rs_complete(struct rs_dev *rs, int napi_budget)
 {
@@ -34,10 +47,10 @@ static void rs_complete(struct rs_dev *rs, int napi_budget)
 static void rs_serve(void *data, u32 events)
 {
 	struct rs_dev *rs = data;
+	u32 taken;
 
 	rs_complete(rs, 0);
-	rs_rx_service(&rs->rx, RS_POLL_WEIGHT);
-	rs_refill_or_retry(rs);
+	rs_receive(rs, RS_POLL_WEIGHT, &taken);
 	if (events & rs->chip->events.other)
 		rs_serve_other(rs, events & rs->chip->events.other);
 	rs_rx_count(&rs->rx);
@@ -70,15 +83,13 @@ irqreturn_t rs_interrupt(int irq, void *data)
 int rs_poll(struct napi_struct *napi, int budget)
 {
 	struct rs_dev *rs = container_of(napi, struct rs_dev, napi);
+	u32 taken, other;
 	bool filled;
-	int taken;
-	u32 other;
 
 	other = rs_irqmask_poll_begin(&rs->irqmask);
 	rs_complete(rs, budget);
 	/* netpoll asks with a budget of 0 for the transmit side only */
-	taken = budget ? rs_rx_service(&rs->rx, budget) : 0;
-	filled = rs_refill_or_retry(rs);
+	filled = rs_receive(rs, budget, &taken);
 	rs_rx_count(&rs->rx);
 	if (unlikely(other))
 		rs_serve_other(rs, other);

@@ -17,72 +17,58 @@
 
 #include "irqmask.h"
 
-static __always_inline u32 rs_irq_read(struct rs_irqmask *im, u32 reg)
-{
-	if (im->regs->bytes == 2)
-		return rs_read16(im->access, reg);
-	return rs_read32(im->access, reg);
-}
-
-static __always_inline
-void rs_irq_write(struct rs_irqmask *im, u32 reg, u32 value)
-{
-	if (im->regs->bytes == 2)
-		rs_write16(im->access, reg, value);
-	else
-		rs_write32(im->access, reg, value);
-}
-
-static u32 rs_irq_all_ones(const struct rs_irqmask *im)
-{
-	return im->regs->bytes == 2 ? 0xffff : 0xffffffff;
-}
-
 static u32 rs_irq_all(const struct rs_irqmask *im)
 {
 	return im->events.poll | im->events.other;
 }
 
 /* Status, or 0 and gone when the device does not answer. */
-static u32 rs_irq_status(struct rs_irqmask *im)
+static __always_inline u32 rs_irq_status(struct rs_irqmask *im)
 {
 	u32 status = rs_irq_read(im, im->regs->status);
 
-	if (unlikely(status == rs_irq_all_ones(im))) {
+	if (unlikely(status == im->all_ones)) {
 		im->gone = true;
+		im->mask = 0;
 		return 0;
 	}
 	return status;
 }
 
-static void rs_irq_ack(struct rs_irqmask *im, u32 events)
+static noinline
+void rs_irq_set_and_clear(struct rs_irqmask *im, u32 old, u32 events)
 {
-	if (!im->regs->read_acks && !im->regs->auto_mask)
-		rs_irq_write(im, im->regs->status, events);
+	if (old & ~events)
+		rs_irq_write(im, im->regs->clear, old & ~events);
+	if (events & ~old)
+		rs_irq_write(im, im->regs->set, events & ~old);
 }
 
-/* Let @events through and no others. Called with the lock held. */
-static void rs_irq_set_mask(struct rs_irqmask *im, u32 events)
+/* Let @events through and no others, where @old are. Called with the lock held. */
+static __always_inline
+void rs_irq_change_mask(struct rs_irqmask *im, u32 old, u32 events)
+{
+	im->mask = events;
+	if (im->regs->set)
+		rs_irq_set_and_clear(im, old, events);
+	else
+		rs_irq_write(im, im->regs->mask, events);
+}
+
+/* The same, after a look at the register if there is to be one. */
+static noinline void rs_irq_set_mask(struct rs_irqmask *im, u32 events)
 {
 	u32 old = im->mask;
 
 	if (im->readback) {
 		old = rs_irq_read(im, im->regs->mask);
-		if (unlikely(old == rs_irq_all_ones(im))) {
+		if (unlikely(old == im->all_ones)) {
 			im->gone = true;
+			im->mask = 0;
 			return;
 		}
 	}
-	im->mask = events;
-
-	if (!im->regs->set) {
-		rs_irq_write(im, im->regs->mask, events);
-		return;
-	}
-	if (old & ~events)
-		rs_irq_write(im, im->regs->clear, old & ~events);
-	if (events & ~old)
-		rs_irq_write(im, im->regs->set, events & ~old);
+	rs_irq_change_mask(im, old, events);
 }
 
 /**
@@ -99,11 +85,13 @@ void rs_irqmask_init(struct rs_irqmask *im, struct rs_access *access,
 	im->access = access;
 	im->regs = regs;
 	im->events = *events;
+	im->acks = !regs->read_acks && !regs->auto_mask;
+	im->all_ones = regs->bytes == 2 ? 0xffff : 0xffffffff;
 	spin_lock_init(&im->lock);
 	im->mask = 0;
 	im->seen = 0;
 	im->missed = false;
-	im->open = false;
+	im->closed = true;
 	im->gone = false;
 }
 
@@ -118,7 +106,7 @@ void rs_irqmask_open(struct rs_irqmask *im)
 	unsigned long flags;
 
 	spin_lock_irqsave(&im->lock, flags);
-	im->open = true;
+	im->closed = false;
 	if (!im->gone) {
 		rs_irq_set_mask(im, rs_irq_all(im));
 		if (im->regs->auto_mask)
@@ -138,10 +126,10 @@ void rs_irqmask_close(struct rs_irqmask *im)
 	u32 reg = im->regs->clear ?: im->regs->mask;
 
 	spin_lock_irqsave(&im->lock, flags);
-	im->open = false;
+	im->closed = true;
 	im->mask = 0;
 	if (!im->gone) {
-		rs_irq_write(im, reg, im->regs->clear ? rs_irq_all_ones(im) : 0);
+		rs_irq_write(im, reg, im->regs->clear ? im->all_ones : 0);
 		rs_irq_read(im, im->regs->mask);
 	}
 	spin_unlock_irqrestore(&im->lock, flags);
@@ -155,12 +143,12 @@ static enum rs_irq_action rs_irqmask_direct_auto(struct rs_irqmask *im,
 	enum rs_irq_action action = RS_IRQ_NONE;
 	unsigned long flags;
 
-	if (!READ_ONCE(im->open) || im->gone)
+	if (READ_ONCE(im->closed) || im->gone)
 		return RS_IRQ_NONE;
 	serve(ctx, im->events.poll);
 
 	spin_lock_irqsave(&im->lock, flags);
-	if (im->open) {
+	if (!im->closed) {
 		rs_irq_write(im, im->regs->set, rs_irq_all(im));
 		action = RS_IRQ_HANDLED;
 	}
@@ -208,7 +196,8 @@ enum rs_irq_action rs_irqmask_direct(struct rs_irqmask *im,
  * The classical order: acknowledge all but the poll's events, mask those.
  * Other events stay let through and are served by the poll, in one context.
  */
-static void rs_irq_defer_readback(struct rs_irqmask *im, u32 status)
+static noinline
+bool rs_irq_defer_readback(struct rs_irqmask *im, u32 status)
 {
 	rs_irq_ack(im, status & ~im->events.poll);
 	rs_irq_set_mask(im, im->events.other);
@@ -219,6 +208,7 @@ static void rs_irq_defer_readback(struct rs_irqmask *im, u32 status)
 		if (im->regs->read_acks)
 			im->seen |= more;
 	}
+	return !im->gone;
 }
 
 /*
@@ -231,7 +221,7 @@ static enum rs_irq_action rs_irqmask_defer_auto(struct rs_irqmask *im)
 	unsigned long flags;
 
 	spin_lock_irqsave(&im->lock, flags);
-	if (im->open && !im->gone) {
+	if (!im->closed && !im->gone) {
 		im->missed = im->missed || !im->mask;
 		im->mask = 0;
 		action = RS_IRQ_POLL;
@@ -260,11 +250,11 @@ enum rs_irq_action rs_irqmask_defer(struct rs_irqmask *im)
 		return rs_irqmask_defer_auto(im);
 
 	spin_lock_irqsave(&im->lock, flags);
-	if (im->gone || !im->mask)
+	if (!im->mask)
 		goto out;
 	status = rs_irq_status(im);
-	if (im->gone) {
-		action = RS_IRQ_GONE;
+	if (unlikely(!status)) {
+		action = im->gone ? RS_IRQ_GONE : RS_IRQ_NONE;
 		goto out;
 	}
 
@@ -275,40 +265,21 @@ enum rs_irq_action rs_irqmask_defer(struct rs_irqmask *im)
 		goto out;
 
 	im->seen |= ours & im->events.other;
-	if (im->readback)
-		rs_irq_defer_readback(im, ours);
-	else
-		rs_irq_set_mask(im, 0);
-	action = im->gone ? RS_IRQ_GONE : RS_IRQ_POLL;
+	action = RS_IRQ_POLL;
+	if (!im->readback)
+		rs_irq_change_mask(im, im->mask, 0);
+	else if (!rs_irq_defer_readback(im, ours))
+		action = RS_IRQ_GONE;
 out:
 	spin_unlock_irqrestore(&im->lock, flags);
 	return action;
 }
 
-/**
- * rs_irqmask_poll_begin() - acknowledge what this poll is going to look for
- * @im: the mask
- *
- * Called before the rings are looked at, never after. Other events are
- * acknowledged only if a handler saw them, and readback's handler has done
- * that already.
- *
- * Return: the other events to serve now.
- */
-u32 rs_irqmask_poll_begin(struct rs_irqmask *im)
+/* rs_irqmask_poll_begin() when there is more to it than to acknowledge. */
+u32 rs_irqmask_poll_begin_slow(struct rs_irqmask *im)
 {
 	unsigned long flags;
 	u32 seen;
-
-	/*
-	 * cached: everything is masked until rs_irqmask_poll_end(), so no handler
-	 * changes seen meanwhile. One that sets missed makes it poll once more.
-	 */
-	if (!im->readback && likely(!im->seen && !READ_ONCE(im->missed))) {
-		if (!im->gone)
-			rs_irq_ack(im, im->events.poll);
-		return 0;
-	}
 
 	spin_lock_irqsave(&im->lock, flags);
 	seen = im->seen;
@@ -348,6 +319,18 @@ bool rs_irqmask_poll_again(struct rs_irqmask *im)
 	return again;
 }
 
+/* rs_irqmask_poll_end() when there is more to it than to unmask. */
+static noinline bool rs_irq_poll_end_slow(struct rs_irqmask *im)
+{
+	/* Closed while this poll ran: rs_irqmask_open() will unmask. */
+	if (im->gone || im->closed)
+		return true;
+	if (im->missed || im->seen)
+		return false;
+	rs_irq_set_mask(im, rs_irq_all(im));
+	return true;
+}
+
 /**
  * rs_irqmask_poll_end() - let events through again
  * @im: the mask
@@ -361,17 +344,15 @@ bool rs_irqmask_poll_again(struct rs_irqmask *im)
 bool rs_irqmask_poll_end(struct rs_irqmask *im)
 {
 	unsigned long flags;
-	bool done = true;
+	bool done;
 
 	spin_lock_irqsave(&im->lock, flags);
-	/* Closed while this poll ran: rs_irqmask_open() will unmask. */
-	if (im->gone || !im->open)
-		goto out;
-	if (im->missed || im->seen)
-		done = false;
-	else
-		rs_irq_set_mask(im, rs_irq_all(im));
-out:
+	if (im->seen || im->odd) {
+		done = rs_irq_poll_end_slow(im);
+		spin_unlock_irqrestore(&im->lock, flags);
+		return done;
+	}
+	rs_irq_change_mask(im, im->mask, rs_irq_all(im));
 	spin_unlock_irqrestore(&im->lock, flags);
-	return done;
+	return true;
 }

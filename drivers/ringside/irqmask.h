@@ -38,14 +38,21 @@ struct rs_irqmask {
 	struct rs_access *access;
 	const struct rs_irq_regs *regs;
 	struct rs_irq_events events;
+	u32 all_ones;		/* what a register of a device that is away reads */
+	bool acks;		/* acknowledging is a write of the driver's */
 	spinlock_t lock;	/* mask, seen, and the order of mask writes */
 	u32 mask;		/* software copy: what is let through now */
 	u32 seen;		/* other events acknowledged and not yet served */
-	bool missed;		/* a handler swallowed an event of the poll's */
-	bool readback;		/* read the mask register before each change */
+	union {
+		struct {
+			bool missed;	/* a handler swallowed an event of the poll's */
+			bool readback;	/* read the mask before each change */
+			bool closed;	/* not between rs_irqmask_open() and _close() */
+			bool gone;	/* a read gave all ones: the device is away */
+		};
+		u32 odd;		/* any of these: the poll goes the long way */
+	};
 	bool work_loop;		/* look at status again before leaving */
-	bool open;		/* between rs_irqmask_open() and _close() */
-	bool gone;		/* a read returned all ones: the device is away */
 };
 
 /* What the handler has to do next. */
@@ -71,8 +78,51 @@ enum rs_irq_action rs_irqmask_direct(struct rs_irqmask *im,
 				     rs_irq_serve_fn serve, void *ctx);
 
 enum rs_irq_action rs_irqmask_defer(struct rs_irqmask *im);
-u32 rs_irqmask_poll_begin(struct rs_irqmask *im);
+u32 rs_irqmask_poll_begin_slow(struct rs_irqmask *im);
 bool rs_irqmask_poll_again(struct rs_irqmask *im);
 bool rs_irqmask_poll_end(struct rs_irqmask *im);
+
+static inline u32 rs_irq_read(struct rs_irqmask *im, u32 reg)
+{
+	if (im->regs->bytes == 2)
+		return rs_read16(im->access, reg);
+	return rs_read32(im->access, reg);
+}
+
+static inline void rs_irq_write(struct rs_irqmask *im, u32 reg, u32 value)
+{
+	if (im->regs->bytes == 2)
+		rs_write16(im->access, reg, value);
+	else
+		rs_write32(im->access, reg, value);
+}
+
+static inline void rs_irq_ack(struct rs_irqmask *im, u32 events)
+{
+	if (im->acks)
+		rs_irq_write(im, im->regs->status, events);
+}
+
+/**
+ * rs_irqmask_poll_begin() - acknowledge what this poll is going to look for
+ * @im: the mask
+ *
+ * Called before the rings are looked at, never after. Other events are
+ * acknowledged only if a handler saw them, and readback's handler has done
+ * that already.
+ *
+ * Return: the other events to serve now.
+ */
+static inline u32 rs_irqmask_poll_begin(struct rs_irqmask *im)
+{
+	/*
+	 * cached: everything is masked until rs_irqmask_poll_end(), so no handler
+	 * changes seen meanwhile. One that sets missed makes it poll once more.
+	 */
+	if (im->seen || READ_ONCE(im->odd))
+		return rs_irqmask_poll_begin_slow(im);
+	rs_irq_ack(im, im->events.poll);
+	return 0;
+}
 
 #endif

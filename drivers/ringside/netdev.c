@@ -7,6 +7,8 @@
 
 #include "ringside.h"
 
+#define RS_RESTART_RETRY	(2 * HZ)
+
 /* Coherent memory for both rings, each aligned as the chip wants it. */
 static int rs_alloc_desc(struct rs_dev *rs)
 {
@@ -121,6 +123,8 @@ int rs_up(struct rs_dev *rs, bool reset)
 {
 	int err;
 
+	/* What was asked for until now is what happens here. */
+	cancel_delayed_work(&rs->restart);
 	err = rs_alloc_rings(rs);
 	if (err)
 		return err;
@@ -290,7 +294,9 @@ static void rs_ndo_tx_timeout(struct net_device *netdev, unsigned int queue)
 {
 	struct rs_dev *rs = netdev_priv(netdev);
 
-	schedule_work(&rs->reset);
+	rs->resets++;
+	netdev_warn(netdev, "transmit timeout, restarting\n");
+	rs_ask_restart(rs);
 }
 
 #ifdef CONFIG_NET_POLL_CONTROLLER
@@ -334,24 +340,37 @@ int rs_restart(struct rs_dev *rs, bool reset)
 	if (rs->running)
 		rs_down(rs);
 	err = rs_up(rs, reset);
-	if (err)
+	if (err) {
 		netdev_err(rs->netdev, "restart failed: %d\n", err);
-	else if (carrier)
+		mod_delayed_work(system_wq, &rs->restart, RS_RESTART_RETRY);
+	} else if (carrier) {
 		netif_carrier_on(rs->netdev);
+	}
 	return err;
 }
 
-/* After a transmit timeout. Not cancelled by close: it looks at running. */
-static void rs_reset_work(struct work_struct *work)
+/**
+ * rs_ask_restart() - restart a little later, from any context
+ * @rs: the device, bound
+ */
+void rs_ask_restart(struct rs_dev *rs)
 {
-	struct rs_dev *rs = container_of(work, struct rs_dev, reset);
+	mod_delayed_work(system_wq, &rs->restart, 0);
+}
+
+/*
+ * Not cancelled by close: it looks at what is wanted. A restart that failed has
+ * left the interface without rings, so it is tried again until it is closed.
+ */
+static void rs_restart_work(struct work_struct *work)
+{
+	struct rs_dev *rs = container_of(to_delayed_work(work), struct rs_dev,
+					 restart);
 
 	rtnl_lock();
-	if (rs->running && !rs->irqmask.gone) {
-		rs->resets++;
-		netdev_warn(rs->netdev, "transmit timeout, restarting\n");
+	if (netif_running(rs->netdev) && netif_device_present(rs->netdev) &&
+	    !rs->irqmask.gone)
 		rs_restart(rs, true);
-	}
 	rtnl_unlock();
 }
 
@@ -373,7 +392,7 @@ void rs_netdev_setup(struct rs_dev *rs)
 
 	spin_lock_init(&rs->missed_lock);
 	INIT_DELAYED_WORK(&rs->watch, rs_watch);
-	INIT_WORK(&rs->reset, rs_reset_work);
+	INIT_DELAYED_WORK(&rs->restart, rs_restart_work);
 	INIT_WORK(&rs->gone, rs_gone_work);
 
 	rs->rx.ops = rs->chip->rx_ops;

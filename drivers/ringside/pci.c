@@ -24,7 +24,7 @@ static const struct rs_known rs_known[] = {
 	{ 0x1011, 0x0019, &rs_chip_21143 },
 };
 
-/* RTL8139C+ has revisions from 0x20 on, RTL8139C and older those below. */
+/* RTL8139C+ has revisions from 0x20 on, RTL8139C and older ones those below. */
 #define RS_REVISION_8139CP 0x20
 
 static const struct rs_chip *rs_identify(struct pci_dev *pdev)
@@ -39,7 +39,7 @@ static const struct rs_chip *rs_identify(struct pci_dev *pdev)
 			continue;
 		if (known->chip == &rs_chip_8139cp &&
 		    pdev->revision < RS_REVISION_8139CP)
-			return NULL;
+			return &rs_chip_8139;
 		return known->chip;
 	}
 	return NULL;
@@ -53,9 +53,10 @@ static int rs_map_registers(struct rs_dev *rs)
 	if (!(pci_resource_flags(pdev, chip->mmio_bar) & IORESOURCE_MEM) ||
 	    pci_resource_len(pdev, chip->mmio_bar) < chip->reg_bytes)
 		return -ENODEV;
-	rs->access.mmio = pci_iomap(pdev, chip->mmio_bar, 0);
-	if (!rs->access.mmio)
+	rs->mmio = pci_iomap(pdev, chip->mmio_bar, 0);
+	if (!rs->mmio)
 		return -ENOMEM;
+	rs_choose_access(rs);
 	if ((chip->caps & RS_CAP_PORT_IO) &&
 	    (pci_resource_flags(pdev, chip->port_bar) & IORESOURCE_IO) &&
 	    pci_resource_len(pdev, chip->port_bar) >= chip->reg_bytes)
@@ -102,6 +103,8 @@ static int rs_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 	rs->chip = chip;
 	rs->dma.dev = &pdev->dev;
 	rs->flags = BIT(RS_FLAG_NAPI) | BIT(RS_FLAG_GRO);
+	if (rs_only_copies(chip))
+		rs->flags |= BIT(RS_FLAG_RX_COPY);
 	rs->copybreak = RS_RX_COPYBREAK_DEFAULT;
 	rs->usecs = RS_USECS_DEFAULT;
 	rs->msg_enable = NETIF_MSG_DRV | NETIF_MSG_PROBE | NETIF_MSG_LINK;
@@ -141,7 +144,7 @@ static int rs_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 clear_master:
 	pci_clear_master(pdev);
 unmap:
-	pci_iounmap(pdev, rs->access.mmio);
+	pci_iounmap(pdev, rs->mmio);
 release:
 	pci_release_regions(pdev);
 disable:
@@ -156,10 +159,10 @@ static void rs_remove(struct pci_dev *pdev)
 	struct rs_dev *rs = pci_get_drvdata(pdev);
 
 	unregister_netdev(rs->netdev);
-	cancel_work_sync(&rs->reset);
+	cancel_delayed_work_sync(&rs->restart);
 	cancel_work_sync(&rs->gone);
 	pci_clear_master(pdev);
-	pci_iounmap(pdev, rs->access.mmio);
+	pci_iounmap(pdev, rs->mmio);
 	pci_release_regions(pdev);
 	pci_disable_device(pdev);
 	free_netdev(rs->netdev);

@@ -117,6 +117,7 @@ struct rs_dev {
 
 	struct rs_dma dma;
 	struct pci_dev *pdev;
+	void __iomem *mmio;	/* mapped, also while ports are used */
 	int irq;
 	u32 msg_enable;
 	bool running;		/* rings exist, interrupts on */
@@ -133,7 +134,7 @@ struct rs_dev {
 	dma_addr_t extra_addr;
 
 	struct delayed_work watch;	/* link, and receive without buffers */
-	struct work_struct reset;	/* after a transmit timeout */
+	struct delayed_work restart;	/* asked for, or to be tried again */
 	struct work_struct gone;	/* after all ones */
 	unsigned int resets;
 	spinlock_t missed_lock;		/* a counter that clears when it is read */
@@ -146,6 +147,13 @@ static inline bool rs_has(const struct rs_dev *rs, enum rs_flag flag)
 	return rs->flags & BIT(flag);
 }
 
+/* One buffer for all frames cannot be handed up. */
+static inline bool rs_only_copies(const struct rs_chip *chip)
+{
+	return chip->rx_ops->service;
+}
+
+extern const struct rs_chip rs_chip_8139;
 extern const struct rs_chip rs_chip_8139cp;
 extern const struct rs_chip rs_chip_8254x;
 extern const struct rs_chip rs_chip_82574;
@@ -158,6 +166,7 @@ int rs_up(struct rs_dev *rs, bool reset);
 u64 rs_read_missed(struct rs_dev *rs);
 void rs_down(struct rs_dev *rs);
 int rs_restart(struct rs_dev *rs, bool reset);
+void rs_ask_restart(struct rs_dev *rs);
 
 /* irq.c */
 irqreturn_t rs_interrupt(int irq, void *data);
@@ -170,6 +179,7 @@ void rs_watch(struct work_struct *work);
 int rs_check_frame(struct rs_dev *rs, u32 flags, int mtu);
 int rs_set_flags(struct rs_dev *rs, u32 flags);
 void rs_apply_flags(struct rs_dev *rs);
+void rs_choose_access(struct rs_dev *rs);
 int rs_page_pool_open(struct rs_dev *rs);
 void rs_page_pool_close(struct rs_dev *rs);
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The receive path over one ring: schemes, length checks, drop points. */
 
-#include <linux/etherdevice.h>
 #include <linux/prefetch.h>
 #include <linux/slab.h>
 
-#include "rx.h"
+#include "rx_frame.h"
 
 /**
  * rs_rx_init() - an empty ring of buffers of @room bytes
@@ -53,7 +52,8 @@ void rs_rx_exit(struct rs_rx *rx)
 	rx->slots = NULL;
 }
 
-static void rs_rx_note(struct rs_rx *rx, enum rs_rx_stat stat)
+/* Count one of those that not every frame changes. */
+void rs_rx_note(struct rs_rx *rx, enum rs_rx_stat stat)
 {
 	rx->fresh[stat]++;
 	rx->unusual = true;
@@ -141,13 +141,6 @@ static bool rs_rx_good(struct rs_rx *rx, const struct rs_frame *frame, u32 room)
 	return false;
 }
 
-static struct sk_buff *rs_rx_alloc(struct rs_rx *rx, u32 len)
-{
-	if (rx->bufs.in_napi)
-		return napi_alloc_skb(rx->napi, len);
-	return netdev_alloc_skb_ip_align(rx->netdev, len);
-}
-
 static struct sk_buff *rs_rx_copy(struct rs_rx *rx, struct rs_buf *buf, u32 len)
 {
 	struct sk_buff *skb = rs_rx_alloc(rx, len);
@@ -173,42 +166,23 @@ static bool rs_rx_copies(const struct rs_rx *rx, u32 len)
 	}
 }
 
-static void rs_rx_enter_stack(struct rs_rx *rx, struct sk_buff *skb)
+/* A drop point is set; true if the frame goes to the stack to be dropped there. */
+bool rs_rx_drops(struct rs_rx *rx, struct sk_buff *skb)
 {
-	if (rx->sink)
-		rx->sink(rx, skb);
-	else if (!rx->bufs.in_napi)
-		netif_rx(skb);
-	else if (rx->gro && rx->drop == RS_DROP_NONE)
-		napi_gro_receive(rx->napi, skb);
-	else
-		netif_receive_skb(skb);	/* GRO would read the headers */
-}
-
-static void rs_rx_deliver(struct rs_rx *rx, struct sk_buff *skb)
-{
-	u32 len = skb->len;
-
 	if (rx->drop == RS_DROP_DRIVER) {
 		rs_rx_note(rx, RS_RX_DROPPED);
 		dev_kfree_skb_any(skb);
-		return;
+		return false;
 	}
 	if (rx->drop == RS_DROP_STACK_RAW) {
 		skb->dev = rx->netdev;
 		skb->pkt_type = PACKET_OTHERHOST;
 		skb_reset_mac_header(skb);
 	} else {
-		skb->protocol = eth_type_trans(skb, rx->netdev);
+		eth_type_trans(skb, rx->netdev);
 	}
-	if (rx->drop != RS_DROP_NONE)
-		skb->protocol = htons(RS_ETH_P_NOBODY);
-
-	rx->fresh[RS_RX_PACKETS]++;
-	rx->fresh[RS_RX_BYTES] += len;
-	if (len < ETH_ZLEN)
-		rs_rx_note(rx, RS_RX_RUNTS);
-	rs_rx_enter_stack(rx, skb);
+	skb->protocol = htons(RS_ETH_P_NOBODY);
+	return true;
 }
 
 /* Take one slot that came back; a buffer that stays here is posted at once. */
@@ -246,40 +220,23 @@ static void rs_rx_one(struct rs_rx *rx, u32 slot)
 			rx->unrung++;
 	}
 	if (skb)
-		rs_rx_deliver(rx, skb);
+		rs_rx_deliver(rx, skb, skb->len);
 }
 
-/* Move the counts of this call where readers see them. */
-void rs_rx_count(struct rs_rx *rx)
+/* Those that not every frame changes. */
+void rs_rx_count_unusual(struct rs_rx *rx)
 {
-	unsigned long flags;
 	int i;
 
-	flags = u64_stats_update_begin_irqsave(&rx->syncp);
-	for (i = 0; i < RS_RX_USUAL; i++) {
+	for (i = RS_RX_USUAL; i < RS_RX_STATS; i++) {
 		u64_stats_add(&rx->stats[i], rx->fresh[i]);
 		rx->fresh[i] = 0;
 	}
-	if (unlikely(rx->unusual)) {
-		for (i = RS_RX_USUAL; i < RS_RX_STATS; i++) {
-			u64_stats_add(&rx->stats[i], rx->fresh[i]);
-			rx->fresh[i] = 0;
-		}
-		rx->unusual = false;
-	}
-	u64_stats_update_end_irqrestore(&rx->syncp, flags);
+	rx->unusual = false;
 }
 
-/**
- * rs_rx_service() - take up to @budget buffers that came back
- * @rx: the ring
- * @budget: poll weight; bounds the call in scheme irq too
- *
- * The caller refills.
- *
- * Return: the number taken.
- */
-u32 rs_rx_service(struct rs_rx *rx, u32 budget)
+/* rs_rx_service() of a chip with a buffer in every slot. */
+u32 rs_rx_service_slots(struct rs_rx *rx, u32 budget)
 {
 	u32 taken = 0;
 
@@ -292,34 +249,6 @@ u32 rs_rx_service(struct rs_rx *rx, u32 budget)
 		taken++;
 	}
 	return taken;
-}
-
-/**
- * rs_rx_copy_frame() - check and deliver a frame of a chip with a byte ring
- * @rx: counters and delivery; its slots are not used
- * @data: the frame
- * @frame: what the device said
- * @limit: bytes at @data that belong to the receive memory
- */
-void rs_rx_copy_frame(struct rs_rx *rx, void *data,
-		      const struct rs_frame *frame, u32 limit)
-{
-	struct sk_buff *skb;
-	u32 len;
-
-	if (!rs_rx_good(rx, frame, limit))
-		return;
-	len = frame->len - ETH_FCS_LEN;
-	if (rx->prefetch)
-		net_prefetch(data);
-	skb = rs_rx_alloc(rx, len);
-	if (unlikely(!skb)) {
-		rs_rx_note(rx, RS_RX_NO_MEMORY);
-		return;
-	}
-	skb_put_data(skb, data, len);
-	rx->fresh[RS_RX_COPIED]++;
-	rs_rx_deliver(rx, skb);
 }
 
 /* One counter, torn-free on 32-bit machines. */

@@ -55,6 +55,7 @@ enum rs_rx_stat {
 	RS_RX_CRC_ERRORS,
 	RS_RX_ALIGN_ERRORS,
 	RS_RX_FIFO_ERRORS,
+	RS_RX_RESTARTS,		/* receiver lost its place and started anew */
 	RS_RX_STATS,
 };
 
@@ -68,6 +69,11 @@ struct rs_rx_ops {
 	void (*frame)(struct rs_rx *rx, u32 slot, struct rs_frame *frame);
 	/* tell the device how far it may go; NULL if it polls the owner bits */
 	void (*doorbell)(struct rs_rx *rx, u32 slot);
+	/*
+	 * For a chip with one buffer for all frames, else NULL: rs_rx_service()
+	 * by rs_rx_copy_frame(). Then only ring.fill and ring.give are called.
+	 */
+	u32 (*service)(struct rs_rx *rx, u32 budget);
 };
 
 struct rs_rx {
@@ -89,6 +95,7 @@ struct rs_rx {
 	bool gro;
 	bool discarding;	/* inside a frame that spans buffers */
 	u32 unrung;		/* posted since the last doorbell */
+	u32 at;			/* next header in one buffer for all frames */
 	u32 doorbell_batch;
 
 	u64 fresh[RS_RX_STATS];	/* of this call, not yet in stats */
@@ -101,12 +108,42 @@ int rs_rx_init(struct rs_rx *rx, u32 size, u32 spare, u32 room);
 void rs_rx_exit(struct rs_rx *rx);
 int rs_rx_fill(void *ctx, u32 slot);
 bool rs_rx_refill(struct rs_rx *rx);
-u32 rs_rx_service(struct rs_rx *rx, u32 budget);
+u32 rs_rx_service_slots(struct rs_rx *rx, u32 budget);
+void rs_rx_note(struct rs_rx *rx, enum rs_rx_stat stat);
+bool rs_rx_drops(struct rs_rx *rx, struct sk_buff *skb);
+void rs_rx_count_unusual(struct rs_rx *rx);
 u64 rs_rx_stat(struct rs_rx *rx, enum rs_rx_stat stat);
 
-/* For a chip without buffers of its own per frame: check and copy one frame. */
-void rs_rx_copy_frame(struct rs_rx *rx, void *data,
-		      const struct rs_frame *frame, u32 limit);
-void rs_rx_count(struct rs_rx *rx);
+/**
+ * rs_rx_service() - take up to @budget buffers, or frames, that came back
+ * @rx: the ring
+ * @budget: poll weight; bounds the call in scheme irq too
+ *
+ * The caller refills.
+ *
+ * Return: the number taken.
+ */
+static inline u32 rs_rx_service(struct rs_rx *rx, u32 budget)
+{
+	if (rx->ops->service)
+		return rx->ops->service(rx, budget);
+	return rs_rx_service_slots(rx, budget);
+}
+
+/* Move the counts of this call where readers see them. */
+static inline void rs_rx_count(struct rs_rx *rx)
+{
+	unsigned long flags;
+	int i;
+
+	flags = u64_stats_update_begin_irqsave(&rx->syncp);
+	for (i = 0; i < RS_RX_USUAL; i++) {
+		u64_stats_add(&rx->stats[i], rx->fresh[i]);
+		rx->fresh[i] = 0;
+	}
+	if (unlikely(rx->unusual))
+		rs_rx_count_unusual(rx);
+	u64_stats_update_end_irqrestore(&rx->syncp, flags);
+}
 
 #endif

@@ -53,6 +53,12 @@ int rs_check_frame(struct rs_dev *rs, u32 flags, int mtu)
 
 static int rs_check_flags(struct rs_dev *rs, u32 flags)
 {
+	if (rs_only_copies(rs->chip) &&
+	    (flags & RS_SCHEMES) != BIT(RS_FLAG_RX_COPY)) {
+		netdev_info(rs->netdev, "%s has rx-copy only: its frames share one buffer\n",
+			    rs->chip->name);
+		return -EOPNOTSUPP;
+	}
 	if (hweight32(flags & RS_SCHEMES) > 1 || hweight32(flags & RS_DROPS) > 1)
 		return -EINVAL;
 	/* The pool is not for hard interrupt context. */
@@ -91,6 +97,12 @@ static enum rs_drop rs_drop_point(u32 flags)
 	if (flags & BIT(RS_FLAG_DROP_DRIVER))
 		return RS_DROP_DRIVER;
 	return RS_DROP_NONE;
+}
+
+/* Memory or ports. Nothing may run meanwhile. */
+void rs_choose_access(struct rs_dev *rs)
+{
+	rs->access.mmio = rs_has(rs, RS_FLAG_PORT_IO) ? NULL : rs->mmio;
 }
 
 /* Put the flags where the hot paths read them. Nothing may run meanwhile. */
@@ -149,11 +161,11 @@ static int rs_set_flags_anew(struct rs_dev *rs, u32 flags)
 
 	rs_down(rs);
 	rs->flags = flags;
-	rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
+	rs_choose_access(rs);
 	err = rs_restart(rs, false);
 	if (err) {
 		rs->flags = old;
-		rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
+		rs_choose_access(rs);
 		rs_restart(rs, true);
 	}
 	if (carrier && rs->running)
@@ -182,7 +194,7 @@ int rs_set_flags(struct rs_dev *rs, u32 flags)
 		return err;
 	if (!rs->running) {
 		rs->flags = flags;
-		rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
+		rs_choose_access(rs);
 		return 0;
 	}
 	if ((old ^ flags) & BIT(RS_FLAG_AUTO_MASK))
@@ -193,7 +205,7 @@ int rs_set_flags(struct rs_dev *rs, u32 flags)
 	err = rs_page_pool_open(rs);
 	if (err)
 		rs->flags = old;
-	rs->access.use_port = rs_has(rs, RS_FLAG_PORT_IO);
+	rs_choose_access(rs);
 	rs_apply_flags(rs);
 	if (rs->chip->mitigate)
 		rs->chip->mitigate(rs, rs_has(rs, RS_FLAG_MITIGATION) ?

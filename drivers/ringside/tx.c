@@ -33,6 +33,8 @@ static void rs_tx_unmap(struct rs_tx *tx, u32 position, u32 count)
 {
 	u32 i;
 
+	if (tx->copies)
+		return;
 	for (i = 0; i < count; i++) {
 		u32 slot = rs_ring_slot(&tx->ring, position + i);
 
@@ -75,6 +77,19 @@ static void rs_tx_count(struct rs_tx *tx, enum rs_tx_stat stat)
 static void rs_tx_ring_doorbell(struct rs_tx *tx)
 {
 	tx->ops->doorbell(tx, rs_ring_slot(&tx->ring, tx->ring.prod));
+}
+
+/* The whole packet into the next slot's own memory. */
+static int rs_tx_copy(struct rs_tx *tx, const struct sk_buff *skb,
+		      struct rs_piece *piece)
+{
+	u32 offset = rs_ring_slot(&tx->ring, tx->ring.prod) * tx->copy_room;
+
+	if (skb->len > tx->copy_room)
+		return -EMSGSIZE;
+	piece->addr = tx->copies_addr + offset;
+	piece->len = skb->len;
+	return skb_copy_bits(skb, 0, tx->copies + offset, skb->len) ?: 1;
 }
 
 /* Write the descriptors of a mapped packet and remember how to undo it. */
@@ -127,7 +142,8 @@ netdev_tx_t rs_tx_xmit(struct rs_tx *tx, struct sk_buff *skb, bool more)
 		dev_kfree_skb_any(skb);
 		goto dropped;
 	}
-	count = rs_pieces_map(tx->dma, skb, pieces);
+	count = tx->copies ? rs_tx_copy(tx, skb, pieces) :
+			     rs_pieces_map(tx->dma, skb, pieces);
 	if (unlikely(count < 0)) {
 		rs_tx_count(tx, RS_TX_MAP_FAILED);
 		dev_kfree_skb_any(skb);

@@ -49,6 +49,13 @@ struct rs_tx {
 	struct net_device *netdev;
 	struct netdev_queue *queue;
 	u32 need;	/* slots of the largest packet */
+	/*
+	 * Coherent memory of copy_room bytes per slot, for a chip that does not
+	 * take a packet where it lies. Else NULL, and packets are mapped.
+	 */
+	void *copies;
+	dma_addr_t copies_addr;
+	u32 copy_room;
 
 	/* xmit counts under the queue's lock, completion in its own context */
 	u64_stats_t stats[RS_TX_STATS];

@@ -27,6 +27,7 @@ _SHARED = ("kernels", "headers", "qemu", "checkpatch", "builds", "modules", "sym
 # The reference driver's profile of a chip, by the in-tree driver's.
 _CHIPS = {
     "8139cp": "ringside-8139cp",
+    "8139too": "ringside-8139too",
     "e1000": "ringside-e1000",
     "e1000e": "ringside-82574",
     "tulip": "ringside-tulip",
@@ -40,6 +41,7 @@ _SETTINGS: dict[str, dict[str, bool]] = {
     "napi, map": {"rx-map": True},
     "napi, page pool": {"rx-page-pool": True},
     "napi, page pool, no GRO": _LEAN,
+    "napi, copy, no GRO": {"rx-copy": True, "gro": False},
     "napi, port I/O": {"port-io": True},
     "irq": {"napi": False},
     "irq, work loop": {"napi": False, "work-loop": True},
@@ -50,8 +52,13 @@ _SETTINGS: dict[str, dict[str, bool]] = {
     | {"auto-mask": True, "mitigation": True},
 }
 # The in-tree drivers whose chip has what a flag switches; others have it all.
+# Where it is not the only scheme, rx-copy is what small frames get anyway.
+_BUFFER_PER_FRAME = ("8139cp", "e1000", "e1000e", "tulip")
 _CHIPS_WITH = {
-    "port-io": ("8139cp", "tulip"),
+    "rx-copy": ("8139too",),
+    "rx-map": _BUFFER_PER_FRAME,
+    "rx-page-pool": _BUFFER_PER_FRAME,
+    "port-io": ("8139cp", "8139too", "tulip"),
     "mitigation": ("e1000", "e1000e"),
     "auto-mask": ("e1000e",),
 }
