@@ -9,19 +9,10 @@
 #ifndef IOTALLY_ACCESSORS_DMA_H
 #define IOTALLY_ACCESSORS_DMA_H
 
-#include <linux/compiler.h>
-#include <linux/types.h>
+#include "coherent.h"
 
-/* Set by debugfs; without it nothing is called. */
-extern bool iotally_dma_marks;
-
-/* A plugin reads their arguments where they are entered. */
+/* A plugin reads its arguments where it is entered. */
 void iotally_dma_device_wrote(dma_addr_t address, size_t bytes);
-void iotally_dma_coherent(dma_addr_t address, size_t bytes, bool alive);
-
-/* Keeps the list of coherent memory, for marks that are switched on later. */
-void iotally_coherent_add(dma_addr_t address, size_t bytes);
-void iotally_coherent_remove(dma_addr_t address);
 
 static __always_inline void iotally_dma_to_cpu(dma_addr_t address, size_t bytes,
 					       enum dma_data_direction direction)

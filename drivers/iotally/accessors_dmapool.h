@@ -3,10 +3,24 @@
 #ifndef IOTALLY_ACCESSORS_DMAPOOL_H
 #define IOTALLY_ACCESSORS_DMAPOOL_H
 
-#include "accessors_dma.h"
+#include "coherent.h"
 
-/* A pool does not tell the size of its blocks: a block is at least one line. */
-#define IOTALLY_POOL_BYTES 64
+static __always_inline struct dma_pool *iotally_dma_pool_create(const char *name,
+								struct device *dev, size_t bytes,
+								size_t align, size_t boundary)
+{
+	struct dma_pool *pool = dma_pool_create(name, dev, bytes, align, boundary);
+
+	if (pool)
+		iotally_pool_add(pool, bytes);
+	return pool;
+}
+
+static __always_inline void iotally_dma_pool_destroy(struct dma_pool *pool)
+{
+	iotally_pool_remove(pool);
+	dma_pool_destroy(pool);
+}
 
 static __always_inline void *iotally_dma_pool_alloc(struct dma_pool *pool, gfp_t gfp,
 						    dma_addr_t *address)
@@ -14,7 +28,7 @@ static __always_inline void *iotally_dma_pool_alloc(struct dma_pool *pool, gfp_t
 	void *memory = dma_pool_alloc(pool, gfp, address);
 
 	if (memory)
-		iotally_coherent_add(*address, IOTALLY_POOL_BYTES);
+		iotally_coherent_add(*address, iotally_pool_bytes(pool));
 	return memory;
 }
 
@@ -25,6 +39,9 @@ static __always_inline void iotally_dma_pool_free(struct dma_pool *pool, void *m
 	dma_pool_free(pool, memory, address);
 }
 
+#define dma_pool_create(name, dev, bytes, align, boundary) \
+	iotally_dma_pool_create(name, dev, bytes, align, boundary)
+#define dma_pool_destroy(pool) iotally_dma_pool_destroy(pool)
 #define dma_pool_alloc(pool, gfp, address) iotally_dma_pool_alloc(pool, gfp, address)
 #define dma_pool_zalloc(pool, gfp, address) \
 	iotally_dma_pool_alloc(pool, (gfp) | __GFP_ZERO, address)

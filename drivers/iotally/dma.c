@@ -35,6 +35,62 @@ noinline __noclone void iotally_dma_coherent(dma_addr_t address, size_t bytes, b
 }
 EXPORT_SYMBOL_GPL(iotally_dma_coherent);
 
+/* One line of cache for a pool that was not made by a counted source. */
+#define UNKNOWN_BYTES 64
+
+struct pool {
+	struct list_head list;
+	const struct dma_pool *pool;
+	size_t bytes;
+};
+
+static LIST_HEAD(pools);
+
+void iotally_pool_add(const struct dma_pool *pool, size_t bytes)
+{
+	struct pool *added = kmalloc(sizeof(*added), GFP_ATOMIC);
+	unsigned long flags;
+
+	if (!added)
+		return;
+	added->pool = pool;
+	added->bytes = bytes;
+	spin_lock_irqsave(&areas_lock, flags);
+	list_add_tail(&added->list, &pools);
+	spin_unlock_irqrestore(&areas_lock, flags);
+}
+EXPORT_SYMBOL_GPL(iotally_pool_add);
+
+void iotally_pool_remove(const struct dma_pool *pool)
+{
+	struct pool *known, *next;
+	unsigned long flags;
+
+	spin_lock_irqsave(&areas_lock, flags);
+	list_for_each_entry_safe(known, next, &pools, list)
+		if (known->pool == pool) {
+			list_del(&known->list);
+			kfree(known);
+		}
+	spin_unlock_irqrestore(&areas_lock, flags);
+}
+EXPORT_SYMBOL_GPL(iotally_pool_remove);
+
+size_t iotally_pool_bytes(const struct dma_pool *pool)
+{
+	size_t bytes = UNKNOWN_BYTES;
+	struct pool *known;
+	unsigned long flags;
+
+	spin_lock_irqsave(&areas_lock, flags);
+	list_for_each_entry(known, &pools, list)
+		if (known->pool == pool)
+			bytes = known->bytes;
+	spin_unlock_irqrestore(&areas_lock, flags);
+	return bytes;
+}
+EXPORT_SYMBOL_GPL(iotally_pool_bytes);
+
 void iotally_coherent_add(dma_addr_t address, size_t bytes)
 {
 	struct coherent *area = kmalloc(sizeof(*area), GFP_ATOMIC);
@@ -91,7 +147,10 @@ int tally_dma_switch(bool on)
 void tally_dma_exit(void)
 {
 	struct coherent *area, *next;
+	struct pool *pool, *next_pool;
 
 	list_for_each_entry_safe(area, next, &areas, list)
 		kfree(area);
+	list_for_each_entry_safe(pool, next_pool, &pools, list)
+		kfree(pool);
 }

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* The files in debugfs: what they say is in iotally.h and docs/ledger.md. */
 #include <linux/debugfs.h>
-#include <linux/dma-mapping.h>
 #include <linux/io.h>
 #include <linux/seq_file.h>
 #include <linux/trace_events.h>
 #include <linux/uaccess.h>
 
-#include "accessors_dma.h"
+#include "coherent.h"
 #include "tally.h"
 
 /* As selftests/lib/marks.h has them; a test compares both. */
