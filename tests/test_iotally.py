@@ -83,7 +83,7 @@ def _call(name: str) -> str:
     if name.startswith(("__ioread64", "__iowrite64be", "__iowrite64_lo", "__iowrite64_hi")):
         return ""
     if name.startswith("pci"):
-        data = "&s.data" if "read" in name else "s.data"
+        data = "(void *)&s.data" if "read" in name else "s.data"
         both = ", 2" if "clear_and_set" in name else ""
         return f"{name}(s.pdev, REG_{name}, {data}{both})"
     at = f"s.port + REG_{name}" if re.match(r"(in|out)s?[bwl]", name) else f"s.base + REG_{name}"
@@ -106,12 +106,11 @@ def _function(name: str) -> str:
 # Each of these has broken a header of this kind.
 _FIGHTING = """
 #define pr_fmt(fmt) "fighter: " fmt
+#define dev_fmt(fmt) "fighter device: " fmt
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
 #include <linux/iopoll.h>
-
-#define dev_fmt(fmt) "fighter device: " fmt
 
 static struct state {
 	void __iomem *base;
