@@ -18,8 +18,8 @@ from ringside.lab import kernel
 
 _FOLDER = builds.TREE / "drivers/iotally"
 _SECTION = "__iotally_sites"
-# struct iotally_site: counts, entry, four texts, line, size, space, direction.
-_SITE = struct.Struct("<6QIBBBx")
+# struct iotally_site: counts, entry, four texts, line, size, space, direction, how.
+_SITE = struct.Struct("<6QIBBBB")
 _SPACES = ("mmio", "port", "config", "either")
 # What counting may add to an access.
 _ADDED_AT_MOST = 8
@@ -62,7 +62,7 @@ def sites(image: bytes) -> list[Site]:
         texts[entry["r_offset"]] = _text(where, symbol["st_value"] + entry["r_addend"])
     found = []
     for at in range(0, section["sh_size"], _SITE.size):
-        line, size, space, direction = _SITE.unpack_from(section.data(), at)[6:]
+        line, size, space, direction, _ = _SITE.unpack_from(section.data(), at)[6:]
         words = [texts[at + 8 * index] for index in range(2, 6)]
         way = ("read", "write")[direction]
         found.append(Site(*words, line, size, _SPACES[space], way))
@@ -74,7 +74,7 @@ def replaced_accessors() -> set[str]:
     names: set[str] = set()
     for name in ("accessors_io.h", "accessors_pci.h"):
         text = (_FOLDER / name).read_text("ascii")
-        names |= set(re.findall(r"^#undef (\w+)$", text, re.MULTILINE))
+        names |= set(re.findall(r"^#undef ([a-z_0-9]+)$", text, re.MULTILINE))
     return names
 
 

@@ -94,16 +94,19 @@ const char *tally_bus_name(void)
 	return chosen->name;
 }
 
-/* Takes the time of so many accesses; a function of its own, so that tools can tell. */
-noinline void iotally_bus_wait(unsigned int space, unsigned int direction, unsigned long count)
+/*
+ * Lasts until the bus has done so many accesses that began then; a function of
+ * its own, so that tools can tell its instructions.
+ */
+noinline void iotally_bus_wait(u64 begin, unsigned int space, unsigned int direction,
+			       unsigned long count)
 {
-	u64 now = tally_cycles();
 	unsigned long flags;
 	u64 until;
 
 	raw_spin_lock_irqsave(&bus_lock, flags);
-	if (bus_free < now)
-		bus_free = now;
+	if (bus_free < begin)
+		bus_free = begin;
 	if (direction == IOTALLY_READ) {
 		bus_free += count * read_cycles;
 		until = bus_free;

@@ -46,7 +46,16 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 #include <linux/percpu-defs.h>
+#include <linux/version.h>
 #include <asm/percpu.h>
+#ifdef CONFIG_X86_64
+#include <asm/asm.h>
+#endif
+
+/* lib/iomap.c got other names for the halves of a 64-bit access in 6.15. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0) && defined(CONFIG_GENERIC_IOMAP)
+#define IOTALLY_SPLIT
+#endif
 
 /* Cookies of ioport_map() are below it, as lib/iomap.c has it. */
 #define IOTALLY_PORTS 0x40000UL
@@ -61,6 +70,18 @@ enum iotally_space {
 enum iotally_direction {
 	IOTALLY_READ,
 	IOTALLY_WRITE,
+};
+
+/* How an access is done by the slow way; 0 for all that are not of one register. */
+enum iotally_operation {
+	IOTALLY_OPERATION_NONE,
+#define IOTALLY_OPERATION_READ(op, type, address_type, space) IOTALLY_DO_##op,
+#define IOTALLY_OPERATION_WRITE(op, type, address_type, space) IOTALLY_DO_##op,
+#define IOTALLY_ALL_OPERATIONS
+#include "operations.h"
+#undef IOTALLY_ALL_OPERATIONS
+#undef IOTALLY_OPERATION_READ
+#undef IOTALLY_OPERATION_WRITE
 };
 
 struct iotally_entry;
@@ -81,21 +102,64 @@ struct iotally_site {
 	u8 size;			/* bytes of an access, 0: it depends */
 	u8 space;
 	u8 direction;
+	u8 how;				/* enum iotally_operation */
 };
 
 /* Which part of the kernel runs, times two: slot of that context for memory. */
 DECLARE_PER_CPU(unsigned long, iotally_context);
 
-/* What the slow way keeps between both sides of an access. */
+/* Does an access of one register with all that is asked for; gives the value read. */
+u64 iotally_access(unsigned long address, struct iotally_site *site, u64 value);
+
+/* The same around an access that is done in between: when it began, and the rest. */
+u64 iotally_before(void);
+void iotally_after(struct iotally_site *site, unsigned long address, unsigned long count,
+		   unsigned long bytes, u64 value, u64 begin);
+
 /* Accesses that the device sees when the kernel copies to or from it, or fills it. */
 unsigned long iotally_copy_accesses(unsigned long address, size_t bytes);
 unsigned long iotally_set_accesses(size_t bytes);
 
-u64 iotally_before(struct iotally_site *site, unsigned long address, unsigned long count);
-void iotally_after(struct iotally_site *site, unsigned long address, unsigned long count,
-		   unsigned long bytes, u64 value, u64 begin);
+#ifdef CONFIG_X86_64
+/* iotally_access() for a caller that keeps its registers. Never called from C. */
+void iotally_access_thunk(void);
 
-#define IOTALLY_SITE(op, bytes, where, way, text) ({				\
+/*
+ * A call that the compiler knows of would make it save registers on the usual
+ * way too, several instructions for each access.
+ */
+static __always_inline u64 iotally_slow(struct iotally_site *site, unsigned long address,
+					u64 value)
+{
+	asm volatile("call iotally_access_thunk"
+		     : "+a" (value), ASM_CALL_CONSTRAINT
+		     : "D" (address), "S" (site)
+		     : "cc", "memory");
+	return value;
+}
+#else
+static __always_inline u64 iotally_slow(struct iotally_site *site, unsigned long address,
+					u64 value)
+{
+	return iotally_access(address, site, value);
+}
+#endif
+
+/* Types of addresses in operations.h. */
+#define IOTALLY_MEMORY const volatile void __iomem *
+#define IOTALLY_MEMORY_TO volatile void __iomem *
+#define IOTALLY_COOKIE const void __iomem *
+#define IOTALLY_COOKIE_TO void __iomem *
+
+/* Operations of a block, of the configuration space: done by the source itself. */
+#define IOTALLY_SITE(op, bytes, where, way, text) \
+	IOTALLY_SITE_DONE(#op, IOTALLY_OPERATION_NONE, bytes, \
+			  IOTALLY_##where, IOTALLY_##way, text)
+#define IOTALLY_REGISTER(op, bytes, where, way, text) \
+	IOTALLY_SITE_DONE(#op, IOTALLY_DO_##op, bytes, \
+			  IOTALLY_##where, IOTALLY_##way, text)
+
+#define IOTALLY_SITE_DONE(op, done, bytes, place, way, text) ({			\
 	static struct iotally_site iotally_site __section("__iotally_sites")	\
 	__aligned(8) = {							\
 		.file = __FILE__,						\
@@ -104,21 +168,43 @@ void iotally_after(struct iotally_site *site, unsigned long address, unsigned lo
 		.expression = text,						\
 		.line = __LINE__,						\
 		.size = bytes,							\
-		.space = IOTALLY_##where,						\
-		.direction = IOTALLY_##way,						\
+		.space = place,						\
+		.direction = way,						\
+		.how = done,							\
 	};									\
 	&iotally_site;								\
 })
 
-/* Counts one access; false when the slow way must do it. */
-static __always_inline bool iotally_count(struct iotally_site *site, bool port)
-{
-	unsigned long __percpu *counts = READ_ONCE(site->counts);
+/* By space: slot of an access, from that for memory. */
+#define IOTALLY_SLOT_MMIO(slot, address) (slot)
+#define IOTALLY_SLOT_PORT(slot, address) ((slot) + 1)
+#define IOTALLY_SLOT_EITHER(slot, address) iotally_slot(slot, address)
 
-	if (unlikely(!counts))
-		return false;
-	this_cpu_inc(counts[this_cpu_read(iotally_context) + port]);
-	return true;
+static __always_inline unsigned long iotally_slot(unsigned long slot, unsigned long address)
+{
+#ifdef CONFIG_X86_64
+	/* The compiler takes two instructions more, from every ioread32(). */
+	asm("cmp %2, %1\n\t"
+	    "adc $0, %0"
+	    : "+r" (slot)
+	    : "r" (address), "i" (IOTALLY_PORTS)
+	    : "cc");
+	return slot;
+#else
+	return slot + (address < IOTALLY_PORTS);
+#endif
 }
+
+/* Counts one access; false when the slow way must do it. */
+#define IOTALLY_COUNT(site, space, address) ({					\
+	unsigned long __percpu *counts = READ_ONCE((site)->counts);		\
+	unsigned long slot;							\
+										\
+	if (likely(counts)) {							\
+		slot = this_cpu_read(iotally_context);				\
+		this_cpu_inc(counts[IOTALLY_SLOT_##space(slot, address)]);	\
+	}									\
+	counts;									\
+})
 
 #endif

@@ -65,15 +65,10 @@ static void go_fast(struct iotally_site *site, const struct iotally_entry *entry
 		WRITE_ONCE(site->counts, NULL);
 }
 
-u64 iotally_before(struct iotally_site *site, unsigned long address, unsigned long count)
+/* When an access began; 0 if nobody wants to know. */
+u64 iotally_before(void)
 {
-	unsigned int slow = READ_ONCE(tally_slow);
-	u64 begin = slow & TALLY_HISTOGRAM ? tally_cycles() : 0;
-
-	if (slow & TALLY_BUS)
-		iotally_bus_wait(is_port(site, address) ? IOTALLY_PORT : site->space,
-				 site->direction, count);
-	return begin;
+	return READ_ONCE(tally_slow) & (TALLY_HISTOGRAM | TALLY_BUS) ? tally_cycles() : 0;
 }
 EXPORT_SYMBOL_GPL(iotally_before);
 
@@ -87,20 +82,22 @@ void iotally_after(struct iotally_site *site, unsigned long address, unsigned lo
 
 	if (WARN_ONCE(!entry, "iotally: a site was not found when its driver was loaded\n"))
 		return;
-	if (begin && slow & TALLY_HISTOGRAM)
-		tally_histogram_add(entry, tally_cycles() - begin);
 	slot = this_cpu_read(iotally_context) + port;
 	this_cpu_add(entry->counts[slot], count);
 	if (!entry->size)
 		this_cpu_add(entry->counts[TALLY_SLOTS + slot], bytes);
 	if (!(READ_ONCE(entry->hit) & BIT(port))) {
 		entry->address[port] = bus_address(entry, address, port);
-		smp_wmb();	/* tally_lock's readers look at hit first */
+		smp_wmb();	/* whoever sees hit sees the address */
 		WRITE_ONCE(entry->hit, entry->hit | BIT(port));
 	}
 	if (slow & TALLY_TRACE)
 		trace_iotally_access(entry, bus_address(entry, address, port), value, count);
 	go_fast(site, entry);
+	if (begin && slow & TALLY_BUS)
+		iotally_bus_wait(begin, port ? IOTALLY_PORT : site->space, site->direction, count);
+	if (begin && slow & TALLY_HISTOGRAM)
+		tally_histogram_add(entry, tally_cycles() - begin);
 }
 EXPORT_SYMBOL_GPL(iotally_after);
 

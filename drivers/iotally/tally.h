@@ -93,7 +93,8 @@ void tally_histogram_show(struct seq_file *file, const struct iotally_entry *ent
 
 int tally_bus_choose(const char *name);
 const char *tally_bus_name(void);
-void iotally_bus_wait(unsigned int space, unsigned int direction, unsigned long count);
+void iotally_bus_wait(u64 begin, unsigned int space, unsigned int direction,
+		      unsigned long count);
 
 int tally_dma_switch(bool on);
 void tally_dma_exit(void);
