@@ -11,7 +11,9 @@
  * functions or macros; below, the names become function-like macros.
  */
 #define IOTALLY_OPERATION_READ(op, type, address_type, space)			\
-static __always_inline type iotally_##op(struct iotally_site *site, address_type address) \
+struct iotally_site;								\
+static __always_inline type							\
+iotally_##op(struct iotally_site *site, address_type address)			\
 {										\
 	unsigned long where = (__force unsigned long)(address);			\
 										\
@@ -97,7 +99,7 @@ static __always_inline void iotally___ioread32_copy(struct iotally_site *site, v
 }
 
 static __always_inline void iotally_memcpy_fromio(struct iotally_site *site, void *to,
-						  const volatile void __iomem *from, size_t bytes)
+						  IOTALLY_MEMORY from, size_t bytes)
 {
 	unsigned long where = (__force unsigned long)from;
 	unsigned long number = iotally_copy_accesses(where, bytes);
@@ -108,7 +110,7 @@ static __always_inline void iotally_memcpy_fromio(struct iotally_site *site, voi
 }
 
 static __always_inline void iotally_memcpy_toio(struct iotally_site *site,
-						volatile void __iomem *to, const void *from,
+						IOTALLY_MEMORY_TO to, const void *from,
 						size_t bytes)
 {
 	unsigned long where = (__force unsigned long)to;
@@ -120,7 +122,7 @@ static __always_inline void iotally_memcpy_toio(struct iotally_site *site,
 }
 
 static __always_inline void iotally_memset_io(struct iotally_site *site,
-					      volatile void __iomem *to, int value, size_t bytes)
+					      IOTALLY_MEMORY_TO to, int value, size_t bytes)
 {
 	unsigned long where = (__force unsigned long)to;
 	unsigned long number = iotally_set_accesses(bytes);
@@ -162,21 +164,24 @@ static __always_inline void iotally_memset_io(struct iotally_site *site,
 	iotally_readb_relaxed(IOTALLY_REGISTER(readb_relaxed, 1, MMIO, READ, #address), address)
 #undef writeb_relaxed
 #define writeb_relaxed(value, address)	\
-	iotally_writeb_relaxed(IOTALLY_REGISTER(writeb_relaxed, 1, MMIO, WRITE, #address),	\
+	iotally_writeb_relaxed(	\
+		IOTALLY_REGISTER(writeb_relaxed, 1, MMIO, WRITE, #address),	\
 		value, address)
 #undef readw_relaxed
 #define readw_relaxed(address)	\
 	iotally_readw_relaxed(IOTALLY_REGISTER(readw_relaxed, 2, MMIO, READ, #address), address)
 #undef writew_relaxed
 #define writew_relaxed(value, address)	\
-	iotally_writew_relaxed(IOTALLY_REGISTER(writew_relaxed, 2, MMIO, WRITE, #address),	\
+	iotally_writew_relaxed(	\
+		IOTALLY_REGISTER(writew_relaxed, 2, MMIO, WRITE, #address),	\
 		value, address)
 #undef readl_relaxed
 #define readl_relaxed(address)	\
 	iotally_readl_relaxed(IOTALLY_REGISTER(readl_relaxed, 4, MMIO, READ, #address), address)
 #undef writel_relaxed
 #define writel_relaxed(value, address)	\
-	iotally_writel_relaxed(IOTALLY_REGISTER(writel_relaxed, 4, MMIO, WRITE, #address),	\
+	iotally_writel_relaxed(	\
+		IOTALLY_REGISTER(writel_relaxed, 4, MMIO, WRITE, #address),	\
 		value, address)
 #ifdef readq
 #undef readq_relaxed
@@ -184,7 +189,8 @@ static __always_inline void iotally_memset_io(struct iotally_site *site,
 	iotally_readq_relaxed(IOTALLY_REGISTER(readq_relaxed, 8, MMIO, READ, #address), address)
 #undef writeq_relaxed
 #define writeq_relaxed(value, address)	\
-	iotally_writeq_relaxed(IOTALLY_REGISTER(writeq_relaxed, 8, MMIO, WRITE, #address),	\
+	iotally_writeq_relaxed(	\
+		IOTALLY_REGISTER(writeq_relaxed, 8, MMIO, WRITE, #address),	\
 		value, address)
 #endif
 #undef __raw_readb
@@ -291,7 +297,8 @@ static __always_inline void iotally_memset_io(struct iotally_site *site,
 	iotally_ioread64_lo_hi(IOTALLY_REGISTER(ioread64_lo_hi, 8, EITHER, READ, #address), address)
 #undef iowrite64_lo_hi
 #define iowrite64_lo_hi(value, address)	\
-	iotally_iowrite64_lo_hi(IOTALLY_REGISTER(iowrite64_lo_hi, 8, EITHER, WRITE, #address),	\
+	iotally_iowrite64_lo_hi(	\
+		IOTALLY_REGISTER(iowrite64_lo_hi, 8, EITHER, WRITE, #address),	\
 		value, address)
 #endif
 #ifdef ioread64_hi_lo
@@ -300,61 +307,74 @@ static __always_inline void iotally_memset_io(struct iotally_site *site,
 	iotally_ioread64_hi_lo(IOTALLY_REGISTER(ioread64_hi_lo, 8, EITHER, READ, #address), address)
 #undef iowrite64_hi_lo
 #define iowrite64_hi_lo(value, address)	\
-	iotally_iowrite64_hi_lo(IOTALLY_REGISTER(iowrite64_hi_lo, 8, EITHER, WRITE, #address),	\
+	iotally_iowrite64_hi_lo(	\
+		IOTALLY_REGISTER(iowrite64_hi_lo, 8, EITHER, WRITE, #address),	\
 		value, address)
 #endif
 #ifdef ioread64be_lo_hi
 #undef ioread64be_lo_hi
 #define ioread64be_lo_hi(address)	\
-	iotally_ioread64be_lo_hi(IOTALLY_REGISTER(ioread64be_lo_hi, 8, EITHER, READ, #address),	\
+	iotally_ioread64be_lo_hi(	\
+		IOTALLY_REGISTER(ioread64be_lo_hi, 8, EITHER, READ, #address),	\
 		address)
 #undef iowrite64be_lo_hi
 #define iowrite64be_lo_hi(value, address)	\
-	iotally_iowrite64be_lo_hi(IOTALLY_REGISTER(iowrite64be_lo_hi, 8, EITHER, WRITE, #address),	\
+	iotally_iowrite64be_lo_hi(	\
+		IOTALLY_REGISTER(iowrite64be_lo_hi, 8, EITHER, WRITE, #address),	\
 		value, address)
 #endif
 #ifdef ioread64be_hi_lo
 #undef ioread64be_hi_lo
 #define ioread64be_hi_lo(address)	\
-	iotally_ioread64be_hi_lo(IOTALLY_REGISTER(ioread64be_hi_lo, 8, EITHER, READ, #address),	\
+	iotally_ioread64be_hi_lo(	\
+		IOTALLY_REGISTER(ioread64be_hi_lo, 8, EITHER, READ, #address),	\
 		address)
 #undef iowrite64be_hi_lo
 #define iowrite64be_hi_lo(value, address)	\
-	iotally_iowrite64be_hi_lo(IOTALLY_REGISTER(iowrite64be_hi_lo, 8, EITHER, WRITE, #address),	\
+	iotally_iowrite64be_hi_lo(	\
+		IOTALLY_REGISTER(iowrite64be_hi_lo, 8, EITHER, WRITE, #address),	\
 		value, address)
 #endif
-#ifdef IOTALLY_SPLIT
+#if defined(CONFIG_GENERIC_IOMAP) && !defined(ioread64_lo_hi)
 #undef __ioread64_lo_hi
 #define __ioread64_lo_hi(address)	\
-	iotally___ioread64_lo_hi(IOTALLY_REGISTER(__ioread64_lo_hi, 8, EITHER, READ, #address),	\
+	iotally___ioread64_lo_hi(	\
+		IOTALLY_REGISTER(__ioread64_lo_hi, 8, EITHER, READ, #address),	\
 		address)
 #undef __iowrite64_lo_hi
 #define __iowrite64_lo_hi(value, address)	\
-	iotally___iowrite64_lo_hi(IOTALLY_REGISTER(__iowrite64_lo_hi, 8, EITHER, WRITE, #address),	\
+	iotally___iowrite64_lo_hi(	\
+		IOTALLY_REGISTER(__iowrite64_lo_hi, 8, EITHER, WRITE, #address),	\
 		value, address)
 #undef __ioread64_hi_lo
 #define __ioread64_hi_lo(address)	\
-	iotally___ioread64_hi_lo(IOTALLY_REGISTER(__ioread64_hi_lo, 8, EITHER, READ, #address),	\
+	iotally___ioread64_hi_lo(	\
+		IOTALLY_REGISTER(__ioread64_hi_lo, 8, EITHER, READ, #address),	\
 		address)
 #undef __iowrite64_hi_lo
 #define __iowrite64_hi_lo(value, address)	\
-	iotally___iowrite64_hi_lo(IOTALLY_REGISTER(__iowrite64_hi_lo, 8, EITHER, WRITE, #address),	\
+	iotally___iowrite64_hi_lo(	\
+		IOTALLY_REGISTER(__iowrite64_hi_lo, 8, EITHER, WRITE, #address),	\
 		value, address)
 #undef __ioread64be_lo_hi
 #define __ioread64be_lo_hi(address)	\
-	iotally___ioread64be_lo_hi(IOTALLY_REGISTER(__ioread64be_lo_hi, 8, EITHER, READ, #address),	\
+	iotally___ioread64be_lo_hi(	\
+		IOTALLY_REGISTER(__ioread64be_lo_hi, 8, EITHER, READ, #address),	\
 		address)
 #undef __iowrite64be_lo_hi
 #define __iowrite64be_lo_hi(value, address)	\
-	iotally___iowrite64be_lo_hi(IOTALLY_REGISTER(__iowrite64be_lo_hi, 8, EITHER, WRITE, #address),	\
+	iotally___iowrite64be_lo_hi(	\
+		IOTALLY_REGISTER(__iowrite64be_lo_hi, 8, EITHER, WRITE, #address),	\
 		value, address)
 #undef __ioread64be_hi_lo
 #define __ioread64be_hi_lo(address)	\
-	iotally___ioread64be_hi_lo(IOTALLY_REGISTER(__ioread64be_hi_lo, 8, EITHER, READ, #address),	\
+	iotally___ioread64be_hi_lo(	\
+		IOTALLY_REGISTER(__ioread64be_hi_lo, 8, EITHER, READ, #address),	\
 		address)
 #undef __iowrite64be_hi_lo
 #define __iowrite64be_hi_lo(value, address)	\
-	iotally___iowrite64be_hi_lo(IOTALLY_REGISTER(__iowrite64be_hi_lo, 8, EITHER, WRITE, #address),	\
+	iotally___iowrite64be_hi_lo(	\
+		IOTALLY_REGISTER(__iowrite64be_hi_lo, 8, EITHER, WRITE, #address),	\
 		value, address)
 #endif
 #undef insb
@@ -445,11 +465,13 @@ static __always_inline void iotally_memset_io(struct iotally_site *site,
 		address, buffer, count)
 #undef __iowrite32_copy
 #define __iowrite32_copy(address, buffer, count)	\
-	iotally___iowrite32_copy(IOTALLY_SITE(__iowrite32_copy, 4, MMIO, WRITE, #address),	\
+	iotally___iowrite32_copy(	\
+		IOTALLY_SITE(__iowrite32_copy, 4, MMIO, WRITE, #address),	\
 		address, buffer, count)
 #undef __iowrite64_copy
 #define __iowrite64_copy(address, buffer, count)	\
-	iotally___iowrite64_copy(IOTALLY_SITE(__iowrite64_copy, 8, MMIO, WRITE, #address),	\
+	iotally___iowrite64_copy(	\
+		IOTALLY_SITE(__iowrite64_copy, 8, MMIO, WRITE, #address),	\
 		address, buffer, count)
 #undef __ioread32_copy
 #define __ioread32_copy(buffer, address, count)	\

@@ -63,27 +63,33 @@ IOTALLY_CONFIG_CHANGE_ONE(pcie_capability_clear_dword, u32)
 
 #undef pci_read_config_byte
 #define pci_read_config_byte(device, where, data)	\
-	iotally_pci_read_config_byte(IOTALLY_SITE(pci_read_config_byte, 1, CONFIG, READ, #where),	\
+	iotally_pci_read_config_byte(	\
+		IOTALLY_SITE(pci_read_config_byte, 1, CONFIG, READ, #where),	\
 		device, where, data)
 #undef pci_write_config_byte
 #define pci_write_config_byte(device, where, data)	\
-	iotally_pci_write_config_byte(IOTALLY_SITE(pci_write_config_byte, 1, CONFIG, WRITE, #where),	\
+	iotally_pci_write_config_byte(	\
+		IOTALLY_SITE(pci_write_config_byte, 1, CONFIG, WRITE, #where),	\
 		device, where, data)
 #undef pci_read_config_word
 #define pci_read_config_word(device, where, data)	\
-	iotally_pci_read_config_word(IOTALLY_SITE(pci_read_config_word, 2, CONFIG, READ, #where),	\
+	iotally_pci_read_config_word(	\
+		IOTALLY_SITE(pci_read_config_word, 2, CONFIG, READ, #where),	\
 		device, where, data)
 #undef pci_write_config_word
 #define pci_write_config_word(device, where, data)	\
-	iotally_pci_write_config_word(IOTALLY_SITE(pci_write_config_word, 2, CONFIG, WRITE, #where),	\
+	iotally_pci_write_config_word(	\
+		IOTALLY_SITE(pci_write_config_word, 2, CONFIG, WRITE, #where),	\
 		device, where, data)
 #undef pci_read_config_dword
 #define pci_read_config_dword(device, where, data)	\
-	iotally_pci_read_config_dword(IOTALLY_SITE(pci_read_config_dword, 4, CONFIG, READ, #where),	\
+	iotally_pci_read_config_dword(	\
+		IOTALLY_SITE(pci_read_config_dword, 4, CONFIG, READ, #where),	\
 		device, where, data)
 #undef pci_write_config_dword
 #define pci_write_config_dword(device, where, data)	\
-	iotally_pci_write_config_dword(IOTALLY_SITE(pci_write_config_dword, 4, CONFIG, WRITE, #where),	\
+	iotally_pci_write_config_dword(	\
+		IOTALLY_SITE(pci_write_config_dword, 4, CONFIG, WRITE, #where),	\
 		device, where, data)
 #undef pcie_capability_read_word
 #define pcie_capability_read_word(device, where, data)	\

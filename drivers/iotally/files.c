@@ -19,7 +19,7 @@
 
 #ifdef CONFIG_X86_64
 #define MARK_NOP(magic) \
-	asm volatile("nopl " __stringify(magic) "(%%rax)" : : : "memory")
+	({ asm volatile("nopl " __stringify(magic) "(%%rax)" : : : "memory"); })
 #define mark_byte(byte) outb(byte, MARK_PORT)
 #else
 #define MARK_NOP(magic) barrier()
@@ -109,9 +109,9 @@ static int sites_show(struct seq_file *file, void *unused)
 	struct tally_module *module;
 	unsigned int i;
 
-	seq_puts(file, "# iotally 1\n"
-		 "# module\tfile\tline\tfunction\toperation\tspace\tdirection\taddress"
-		 "\tregister\tcontext\tcount\tbytes\n");
+	seq_puts(file, "# iotally 1\n");
+	seq_puts(file, "# module\tfile\tline\tfunction\toperation\tspace\tdirection");
+	seq_puts(file, "\taddress\tregister\tcontext\tcount\tbytes\n");
 	mutex_lock(&tally_lock);
 	list_for_each_entry(module, &tally_modules, list)
 		for (i = 0; i < module->nr; i++)
@@ -126,9 +126,9 @@ static int histograms_show(struct seq_file *file, void *unused)
 	struct tally_module *module;
 	unsigned int i;
 
-	seq_puts(file, "# iotally-histograms 1\n"
-		 "# module\tfile\tline\tfunction\toperation\tdirection\tregister"
-		 "\tcalls\tmedian_ns\tcycles\n");
+	seq_puts(file, "# iotally-histograms 1\n");
+	seq_puts(file, "# module\tfile\tline\tfunction\toperation\tdirection\tregister");
+	seq_puts(file, "\tcalls\tmedian_ns\tcycles\n");
 	mutex_lock(&tally_lock);
 	list_for_each_entry(module, &tally_modules, list)
 		for (i = 0; i < module->nr; i++) {

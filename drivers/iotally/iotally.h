@@ -46,15 +46,9 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 #include <linux/percpu-defs.h>
-#include <linux/version.h>
 #include <asm/percpu.h>
 #ifdef CONFIG_X86_64
 #include <asm/asm.h>
-#endif
-
-/* lib/iomap.c got other names for the halves of a 64-bit access in 6.15. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0) && defined(CONFIG_GENERIC_IOMAP)
-#define IOTALLY_SPLIT
 #endif
 
 /* Cookies of ioport_map() are below it, as lib/iomap.c has it. */
@@ -123,6 +117,7 @@ unsigned long iotally_set_accesses(size_t bytes);
 #ifdef CONFIG_X86_64
 /* iotally_access() for a caller that keeps its registers. Never called from C. */
 void iotally_access_thunk(void);
+#define IOTALLY_CALLED iotally_access_thunk
 
 /*
  * A call that the compiler knows of would make it save registers on the usual
@@ -138,6 +133,8 @@ static __always_inline u64 iotally_slow(struct iotally_site *site, unsigned long
 	return value;
 }
 #else
+#define IOTALLY_CALLED iotally_access
+
 static __always_inline u64 iotally_slow(struct iotally_site *site, unsigned long address,
 					u64 value)
 {
@@ -146,8 +143,8 @@ static __always_inline u64 iotally_slow(struct iotally_site *site, unsigned long
 #endif
 
 /* Types of addresses in operations.h. */
-#define IOTALLY_MEMORY const volatile void __iomem *
-#define IOTALLY_MEMORY_TO volatile void __iomem *
+#define IOTALLY_MEMORY const __volatile__ void __iomem *
+#define IOTALLY_MEMORY_TO __volatile__ void __iomem *
 #define IOTALLY_COOKIE const void __iomem *
 #define IOTALLY_COOKIE_TO void __iomem *
 

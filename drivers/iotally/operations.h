@@ -4,6 +4,11 @@
  * value, type of the address, space) for each, defined by whoever includes this.
  * A kernel that lacks one does not get it, unless all are asked for.
  */
+/* lib/iomap.c has had other names for the halves of a 64-bit access since 6.15. */
+#if defined(CONFIG_GENERIC_IOMAP) && defined(readq) && !defined(ioread64_lo_hi)
+#define IOTALLY_SPLIT
+#endif
+
 IOTALLY_OPERATION_READ(readb, u8, IOTALLY_MEMORY, MMIO)
 IOTALLY_OPERATION_WRITE(writeb, u8, IOTALLY_MEMORY_TO, MMIO)
 IOTALLY_OPERATION_READ(readw, u16, IOTALLY_MEMORY, MMIO)
@@ -82,3 +87,4 @@ IOTALLY_OPERATION_WRITE(__iowrite64be_lo_hi, u64, IOTALLY_COOKIE_TO, EITHER)
 IOTALLY_OPERATION_READ(__ioread64be_hi_lo, u64, IOTALLY_COOKIE, EITHER)
 IOTALLY_OPERATION_WRITE(__iowrite64be_hi_lo, u64, IOTALLY_COOKIE_TO, EITHER)
 #endif
+#undef IOTALLY_SPLIT

@@ -12,12 +12,11 @@
 #include <linux/sort.h>
 #include <linux/string.h>
 #include <linux/vmalloc.h>
-#include <linux/version.h>
 
 #include "tally.h"
 
-/* __assign_str() lost its second argument in 6.10. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+/* __assign_str() lost its second argument in 6.10 (Kbuild looks). */
+#ifdef TALLY_OLD_ASSIGN
 #define TALLY_ASSIGN(name, text) __assign_str(name, text)
 #else
 #define TALLY_ASSIGN(name, text) __assign_str(name)
@@ -27,6 +26,7 @@
 
 #define SITE_PREFIX "iotally_site."
 
+/* Of the list of modules, and of what is switched. */
 DEFINE_MUTEX(tally_lock);
 LIST_HEAD(tally_modules);
 bool tally_frozen;
@@ -261,7 +261,7 @@ static unsigned int find_sites(struct module *module, struct iotally_site **site
 	rcu_read_lock_sched();
 	table = rcu_dereference_sched(module->kallsyms);
 	for (i = 1; table && i < table->num_symtab; i++) {
-		const Elf_Sym *symbol = &table->symtab[i];
+		const typeof(*table->symtab) *symbol = &table->symtab[i];
 
 		if (!strstarts(table->strtab + symbol->st_name, SITE_PREFIX))
 			continue;
