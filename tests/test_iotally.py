@@ -13,7 +13,6 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import Section
 
 from ringside import builds, cache
-from ringside.errors import CannotMeasure
 from ringside.lab import kernel
 
 _FOLDER = builds.TREE / "drivers/iotally"
@@ -26,7 +25,9 @@ _ADDED_AT_MOST = 8
 
 _SINGLE = {
     "mmio": [f"{way}{c}" for c in "bwlq" for way in ("read", "write")],
-    "port": [f"{way}{c}{p}" for c in "bwl" for p in ("", "_p") for way in ("in", "out")],
+    "port": [
+        f"{way}{c}{p}" for c in "bwl" for p in ("", "_p") for way in ("in", "out")
+    ],
     "either": [f"io{way}{w}" for w in ("8", "16", "32") for way in ("read", "write")],
 }
 
@@ -50,22 +51,30 @@ def _text(section: Section, at: int) -> str:
     return data[at : data.index(b"\0", at)].decode()
 
 
+def _site_texts(elf: ELFFile) -> dict[int, str]:
+    """Texts that the sites point to, by the offset of the pointer."""
+    symbols = elf.get_section_by_name(".symtab")
+    texts = {}
+    for entry in elf.get_section_by_name(f".rela{_SECTION}").iter_relocations():
+        symbol = symbols.get_symbol(entry["r_info_sym"])
+        section = elf.get_section(symbol["st_shndx"])
+        at = symbol["st_value"] + entry["r_addend"]
+        texts[entry["r_offset"]] = _text(section, at)
+    return texts
+
+
 def sites(image: bytes) -> list[Site]:
     """The sites of an object, their texts found through its relocations."""
     elf = ELFFile(io.BytesIO(image))
-    section = elf.get_section_by_name(_SECTION)
-    symbols = elf.get_section_by_name(".symtab")
-    texts: dict[int, str] = {}
-    for entry in elf.get_section_by_name(f".rela{_SECTION}").iter_relocations():
-        symbol = symbols.get_symbol(entry["r_info_sym"])
-        where = elf.get_section(symbol["st_shndx"])
-        texts[entry["r_offset"]] = _text(where, symbol["st_value"] + entry["r_addend"])
+    data = elf.get_section_by_name(_SECTION).data()
+    texts = _site_texts(elf)
     found = []
-    for at in range(0, section["sh_size"], _SITE.size):
-        line, size, space, direction, _ = _SITE.unpack_from(section.data(), at)[6:]
-        words = [texts[at + 8 * index] for index in range(2, 6)]
+    for at in range(0, len(data), _SITE.size):
+        line, size, space, direction, _ = _SITE.unpack_from(data, at)[6:]
+        file, function, operation, expression = (texts[at + 8 * i] for i in range(2, 6))
         way = ("read", "write")[direction]
-        found.append(Site(*words, line, size, _SPACES[space], way))
+        numbers = (line, size, _SPACES[space], way)
+        found.append(Site(file, function, operation, expression, *numbers))
     return found
 
 
@@ -78,28 +87,36 @@ def replaced_accessors() -> set[str]:
     return names
 
 
+# What a call of an accessor looks like; the first that matches the whole name.
+_CALLS = [
+    ("__io(read|write)64.*(lo_hi|hi_lo)", ""),
+    ("pci.*clear_and_set.*", "{name}(s.pdev, {register}, s.data, 2)"),
+    ("pci.*read.*", "{name}(s.pdev, {register}, (void *)&s.data)"),
+    ("pci.*", "{name}(s.pdev, {register}, s.data)"),
+    ("ins.*|outs.*", "{name}(s.port + {register}, s.buffer, 4)"),
+    ("in.*", "s.data = {name}(s.port + {register})"),
+    ("out.*", "{name}(1, s.port + {register})"),
+    ("__ioread32_copy|memcpy_fromio", "{name}(s.buffer, s.base + {register}, 4)"),
+    ("memset_io", "{name}(s.base + {register}, 0, 4)"),
+    (
+        "memcpy_toio|(reads|writes)[bwlq]|.*_rep|.*_copy",
+        "{name}(s.base + {register}, s.buffer, 4)",
+    ),
+    (".*write.*", "{name}(1, s.base + {register})"),
+    (".*read.*", "s.data = {name}(s.base + {register})"),
+]
+
+
 def _call(name: str) -> str:
     """A call of the accessor, with the address in words that nobody else uses."""
-    if name.startswith(("__ioread64", "__iowrite64be", "__iowrite64_lo", "__iowrite64_hi")):
-        return ""
-    if name.startswith("pci"):
-        data = "(void *)&s.data" if "read" in name else "s.data"
-        both = ", 2" if "clear_and_set" in name else ""
-        return f"{name}(s.pdev, REG_{name}, {data}{both})"
-    at = f"s.port + REG_{name}" if re.match(r"(in|out)s?[bwl]", name) else f"s.base + REG_{name}"
-    if name == "__ioread32_copy" or name == "memcpy_fromio":
-        return f"{name}(s.buffer, {at}, 4)"
-    if name == "memset_io":
-        return f"{name}({at}, 0, 4)"
-    if re.match(r"(ins|outs|reads|writes)[bwlq]|memcpy|.*_rep$|.*_copy$", name):
-        return f"{name}({at}, s.buffer, 4)"
-    if re.match(r"(__raw_)?write|out|iowrite", name):
-        return f"{name}(1, {at})"
-    return f"s.data = {name}({at})"
+    form = next(form for pattern, form in _CALLS if re.fullmatch(pattern, name))
+    return form.format(name=name, register=f"REG_{name}")
 
 
 def _function(name: str) -> str:
-    register = "#define REG_{0} 4\nvoid do_{0}(void);\nvoid do_{0}(void)\n{{\n\t{1};\n}}\n"
+    register = (
+        "#define REG_{0} 4\nvoid do_{0}(void);\nvoid do_{0}(void)\n{{\n\t{1};\n}}\n"
+    )
     return register.format(name, _call(name)) if _call(name) else ""
 
 
@@ -168,10 +185,10 @@ def build(
 
 @pytest.fixture(name="headers", scope="module")
 def _headers() -> Path:
-    try:
-        return kernel.headers(kernel.find(None))
-    except CannotMeasure as error:
-        pytest.skip(str(error))
+    lab = kernel.find(None)
+    if why := kernel.no_headers(lab):
+        pytest.skip(why)
+    return kernel.headers(lab)
 
 
 @pytest.fixture(name="out", scope="module")
@@ -225,13 +242,20 @@ def test_sites_say_where_they_are(fighter: Path) -> None:
             site.expression == "s.base + (8)" and "OWN_WRITE" in lines[site.line - 1]
         )
     texts = {site.expression for site in sites(fighter.read_bytes())}
-    assert {"state->base + reg", "s.base + (8)", "s.base + 0x44", "s.base + '\\t'"} <= texts
+    assert {
+        "state->base + reg",
+        "s.base + (8)",
+        "s.base + 0x44",
+        "s.base + '\\t'",
+    } <= texts
 
 
 def test_the_module_can_find_each_site(fighter: Path) -> None:
     """By a symbol that begins with iotally_site, which kallsyms has."""
     symbols = ELFFile(io.BytesIO(fighter.read_bytes())).get_section_by_name(".symtab")
-    names = [s.name for s in symbols.iter_symbols() if s.name.startswith("iotally_site.")]
+    names = [
+        s.name for s in symbols.iter_symbols() if s.name.startswith("iotally_site.")
+    ]
     assert len(names) == len(sites(fighter.read_bytes()))
 
 
@@ -274,7 +298,14 @@ def _plain(headers: Path, out: Path, fighter: Path) -> Path:
     (folder / "fighter.c").write_text(fighter_source(), "ascii")
     (folder / "Kbuild").write_text("obj-m := fighter.o\n", "ascii")
     assert fighter.exists()
-    make = ["make", "-s", "-C", headers, f"M={folder}", "CONFIG_DEBUG_INFO_BTF_MODULES="]
+    make = [
+        "make",
+        "-s",
+        "-C",
+        headers,
+        f"M={folder}",
+        "CONFIG_DEBUG_INFO_BTF_MODULES=",
+    ]
     builds.run_compiler([*make, "modules"])
     return folder / "fighter.ko"
 
