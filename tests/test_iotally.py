@@ -71,10 +71,10 @@ def sites(image: bytes) -> list[Site]:
     found = []
     for at in range(0, len(data), _SITE.size):
         line, size, space, direction, _ = _SITE.unpack_from(data, at)[6:]
-        file, function, operation, expression = (texts[at + 8 * i] for i in range(2, 6))
+        words = (texts[at + 16], texts[at + 24], texts[at + 32], texts[at + 40])
         way = ("read", "write")[direction]
         numbers = (line, size, _SPACES[space], way)
-        found.append(Site(file, function, operation, expression, *numbers))
+        found.append(Site(*words, *numbers))
     return found
 
 
@@ -127,6 +127,7 @@ _FIGHTING = """
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/io-64-nonatomic-lo-hi.h>
+#include <linux/io-64-nonatomic-hi-lo.h>
 #include <linux/iopoll.h>
 
 static struct state {
@@ -302,11 +303,11 @@ def _plain(headers: Path, out: Path, fighter: Path) -> Path:
         "make",
         "-s",
         "-C",
-        headers,
+        str(headers),
         f"M={folder}",
         "CONFIG_DEBUG_INFO_BTF_MODULES=",
     ]
-    builds.run_compiler([*make, "modules"])
+    builds.run_compiler(make + ["modules"])
     return folder / "fighter.ko"
 
 

@@ -6,9 +6,9 @@
  * bus has done them and all writes before. A write to memory is posted: it
  * takes the bus but not the processor, unless the posting buffer is full.
  */
+#include <linux/atomic.h>
 #include <linux/kernel.h>
 #include <linux/module.h>
-#include <linux/spinlock.h>
 #include <linux/string.h>
 
 #include "tally.h"
@@ -59,8 +59,7 @@ static u64 posted_write_cycles;
 static u64 buffer_cycles;
 
 /* When the bus has done all that it was given. */
-static DEFINE_RAW_SPINLOCK(bus_lock);
-static u64 bus_free;
+static atomic64_t bus_free;
 
 static u64 to_cycles(u32 ns)
 {
@@ -69,7 +68,6 @@ static u64 to_cycles(u32 ns)
 
 int tally_bus_choose(const char *name)
 {
-	unsigned long flags;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(buses); i++)
@@ -77,14 +75,12 @@ int tally_bus_choose(const char *name)
 			break;
 	if (i == ARRAY_SIZE(buses))
 		return -EINVAL;
-	raw_spin_lock_irqsave(&bus_lock, flags);
 	chosen = &buses[i];
 	read_cycles = to_cycles(chosen->read_ns);
 	port_write_cycles = to_cycles(chosen->port_write_ns);
 	posted_write_cycles = to_cycles(chosen->posted_write_ns);
 	buffer_cycles = posted_write_cycles * chosen->depth;
-	bus_free = 0;
-	raw_spin_unlock_irqrestore(&bus_lock, flags);
+	atomic64_set(&bus_free, 0);
 	tally_switch(TALLY_BUS, i > 0);
 	return 0;
 }
@@ -101,23 +97,18 @@ const char *tally_bus_name(void)
 noinline void iotally_bus_wait(u64 begin, unsigned int space, unsigned int direction,
 			       unsigned long count)
 {
-	unsigned long flags;
+	bool posted = direction == IOTALLY_WRITE && space == IOTALLY_MMIO;
+	s64 before = atomic64_read(&bus_free);
+	u64 takes = posted_write_cycles;
 	u64 until;
 
-	raw_spin_lock_irqsave(&bus_lock, flags);
-	if (bus_free < begin)
-		bus_free = begin;
-	if (direction == IOTALLY_READ) {
-		bus_free += count * read_cycles;
-		until = bus_free;
-	} else if (space == IOTALLY_PORT || space == IOTALLY_CONFIG) {
-		bus_free += count * port_write_cycles;
-		until = bus_free;
-	} else {
-		bus_free += count * posted_write_cycles;
-		until = bus_free - buffer_cycles;
-	}
-	raw_spin_unlock_irqrestore(&bus_lock, flags);
+	if (!posted)
+		takes = direction == IOTALLY_READ ? read_cycles : port_write_cycles;
+	do
+		until = max_t(u64, before, begin) + count * takes;
+	while (!atomic64_try_cmpxchg(&bus_free, &before, until));
+	if (posted)
+		until -= buffer_cycles;
 	while ((s64)(tally_cycles() - until) < 0)
 		barrier();
 }

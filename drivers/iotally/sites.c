@@ -53,6 +53,14 @@ static bool is_port(const struct iotally_site *site, unsigned long address)
 	       (site->space == IOTALLY_EITHER && address < IOTALLY_PORTS);
 }
 
+/* What the bus sees of it. */
+static unsigned int bus_space(const struct iotally_site *site, bool port)
+{
+	if (port)
+		return IOTALLY_PORT;
+	return site->space == IOTALLY_CONFIG ? IOTALLY_CONFIG : IOTALLY_MMIO;
+}
+
 /* From now on only counted, if nothing else is asked for. */
 static void go_fast(struct iotally_site *site, const struct iotally_entry *entry)
 {
@@ -95,7 +103,7 @@ void iotally_after(struct iotally_site *site, unsigned long address, unsigned lo
 		trace_iotally_access(entry, bus_address(entry, address, port), value, count);
 	go_fast(site, entry);
 	if (begin && slow & TALLY_BUS)
-		iotally_bus_wait(begin, port ? IOTALLY_PORT : site->space, site->direction, count);
+		iotally_bus_wait(begin, bus_space(site, port), site->direction, count);
 	if (begin && slow & TALLY_HISTOGRAM)
 		tally_histogram_add(entry, tally_cycles() - begin);
 }
