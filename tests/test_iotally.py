@@ -78,6 +78,28 @@ def sites(image: bytes) -> list[Site]:
     return found
 
 
+def wanted_accessors() -> set[str]:
+    """Names of accessors as the kernel's documentation and headers have them."""
+    names = {"memcpy_fromio", "memcpy_toio", "memset_io"}
+    names |= {"__ioread32_copy", "__iowrite32_copy", "__iowrite64_copy"}
+    for way in ("read", "write"):
+        for c in "bwlq":
+            names |= {f"{way}{c}", f"{way}{c}_relaxed", f"__raw_{way}{c}", f"{way}s{c}"}
+        for bits in ("8", "16", "32"):
+            names |= {f"io{way}{bits}", f"io{way}{bits}_rep"}
+        names |= {f"io{way}16be", f"io{way}32be"}
+        for order in ("lo_hi", "hi_lo"):
+            for be in ("", "be"):
+                names |= {f"{p}io{way}64{be}_{order}" for p in ("", "__")}
+        names |= {f"pci_{way}_config_{size}" for size in ("byte", "word", "dword")}
+        names |= {f"pcie_capability_{way}_{size}" for size in ("word", "dword")}
+    for form in ("in{}", "out{}", "ins{}", "outs{}"):
+        names |= {form.format(c) + p for c in "bwl" for p in ("", "_p")}
+    for what in ("set", "clear", "clear_and_set"):
+        names |= {f"pcie_capability_{what}_{size}" for size in ("word", "dword")}
+    return names
+
+
 def replaced_accessors() -> set[str]:
     """Names that the headers make into counted macros."""
     names: set[str] = set()
@@ -210,6 +232,11 @@ def _fighter(headers: Path, out: Path) -> Path:
     made = build(headers, out, source / "fighter.c", "fighter", "KCFLAGS=-Werror")
     assert (made.returncode, made.stdout, made.stderr) == (0, "", "")
     return out / "fighter.ko"
+
+
+def test_every_accessor_is_replaced() -> None:
+    """None was forgotten in the headers."""
+    assert replaced_accessors() == wanted_accessors()
 
 
 def test_every_accessor_is_a_site(fighter: Path) -> None:

@@ -75,9 +75,8 @@ static __always_inline void *iotally_dmam_alloc_attrs(struct device *dev, size_t
 {
 	void *memory = dmam_alloc_attrs(dev, bytes, address, gfp, attrs);
 
-	/* Freed with the device, unseen; the list forgets it with the module. */
 	if (memory)
-		iotally_coherent_add(*address, bytes);
+		iotally_coherent_add_managed(dev, *address, bytes);
 	return memory;
 }
 

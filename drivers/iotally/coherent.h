@@ -6,6 +6,7 @@
 #include <linux/compiler.h>
 #include <linux/types.h>
 
+struct device;
 struct dma_pool;
 
 /* Set by debugfs; without it no mark is called. */
@@ -17,6 +18,8 @@ void iotally_dma_coherent(dma_addr_t address, size_t bytes, bool alive);
 /* Keep the list, for marks that are switched on later. */
 void iotally_coherent_add(dma_addr_t address, size_t bytes);
 void iotally_coherent_remove(dma_addr_t address);
+/* Removed with the device that it is freed with. */
+void iotally_coherent_add_managed(struct device *dev, dma_addr_t address, size_t bytes);
 
 /* A pool does not tell the size of its blocks, so it is kept from its creation. */
 void iotally_pool_add(const struct dma_pool *pool, size_t bytes);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Marks that tell a cache model in QEMU what the device writes, and where. */
+#include <linux/device.h>
 #include <linux/dma-mapping.h>
 #include <linux/list.h>
 #include <linux/module.h>
@@ -128,6 +129,19 @@ void iotally_coherent_remove(dma_addr_t address)
 	kfree(found);
 }
 EXPORT_SYMBOL_GPL(iotally_coherent_remove);
+
+static void forget(void *address)
+{
+	iotally_coherent_remove((uintptr_t)address);
+}
+
+void iotally_coherent_add_managed(struct device *dev, dma_addr_t address, size_t bytes)
+{
+	/* Comes after the memory, so it goes before. */
+	if (!devm_add_action(dev, forget, (void *)(uintptr_t)address))
+		iotally_coherent_add(address, bytes);
+}
+EXPORT_SYMBOL_GPL(iotally_coherent_add_managed);
 
 /* Switching on tells of all coherent memory there is, also when it was on. */
 int tally_dma_switch(bool on)
