@@ -25,6 +25,10 @@
 #include "trace.h"
 
 #define SITE_PREFIX "iotally_site."
+#ifdef CONFIG_64BIT
+/* Who reads the section of an object file (zoo, tests) knows it. */
+static_assert(sizeof(struct iotally_site) == 56);
+#endif
 
 /* Of the list of modules, and of what is switched. */
 DEFINE_MUTEX(tally_lock);
