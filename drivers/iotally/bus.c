@@ -19,7 +19,8 @@
  * pci33: clocks of 30 ns. Read: 2 to be granted the bus, 1 address, 1 turn
  * around, 8 until the first data (PCI 2.3 allows a target 16), 1 data, 1 idle:
  * 14. A write, memory or port: 2 + 1 + 2 (medium DEVSEL) + 1 idle: 6.
- * Depth: the 4 requests that an 82443BX host bridge queues (its data sheet).
+ * Depth: the 4 requests that an 82443BX host bridge queues (its data sheet); that
+ * as many writes wait for the bus is inferred.
  *
  * pcix133: clocks of 7.5 ns. A read is split. Request: 2 granted, 1 address,
  * 1 attributes, 2 decode, 1 response, 1 idle: 8; 16 for the device, as PCI-X
@@ -27,7 +28,7 @@
  * split as well. A write to memory: 8. Depth as pci33, for want of a figure.
  *
  * pcie3 (x8, 7.88 bytes per ns): the median round trip of a 64 byte read in
- * pcie-bench (Neugebauer et al., SIGCOMM 2018, 547 ns on NFP6000-HSW), less its
+ * pcie-bench (Neugebauer et al., SIGCOMM 2018, 547 ns on NFP6000-HSW, quoted from memory), less its
  * 108 bytes on the wire (14 ns), plus those of a register read: request 20 and
  * completion 24 (6 ns). It is the device that reads there; the way is the same.
  * A posted write: 24 bytes. A port write is a request of 24 and a completion of
