@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What one does with a fresh clone: each target sets up what it needs.
 
-.PHONY: help setup bench kunit test lint perf settings clean
+.PHONY: help setup bench kunit test lint perf settings zoo ledgers clean
 
 help:
 	@echo 'make bench   set up what is missing, then measure: ./ringside bench $$(ARGS)'
@@ -9,6 +9,8 @@ help:
 	@echo 'make kunit   set up, then the KUnit suites of the reference driver on UML'
 	@echo 'make perf    measure the bench itself, write docs/performance.md'
 	@echo 'make settings  measure the reference driver, write docs/reference-driver.md'
+	@echo 'make zoo     build the drivers of TREE, a kernel source, counted; write docs/ledger-drivers.md'
+	@echo 'make ledgers  measure builds of tulip and 8139too by line, write docs/ledger.md'
 	@echo 'make lint    set up, then lint only'
 	@echo 'make setup   only set up what ./ringside needs'
 	@echo 'make clean   remove what was built here (the cache stays)'
@@ -39,6 +41,12 @@ perf: setup
 
 settings: setup
 	@PYTHONPATH=tools /usr/bin/python3 -B tools/settings/settings.py
+
+zoo: setup
+	@tools/zoo/run $(TREE)
+
+ledgers: setup
+	@PYTHONPATH=tools /usr/bin/python3 -B tools/ledgers/ledgers.py
 
 clean:
 	rm -rf build

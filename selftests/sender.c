@@ -52,12 +52,14 @@ static void report(struct load *load, const struct interrupts *before,
 
 static const char usage_text[] =
 	"usage: sender --stream FROM,TO-ADDRESS[,AT] [--stream ..] --rate PPS --size BYTES\n"
-	"              --count N [--warmup N] [--settle-us US] [--slots N] [--idle] [--marks]\n"
+	"              --count N [--warmup N] [--settle-us US] [--slots N] [--idle]\n"
+	"              [--marks | --mark-file FILE]\n"
 	"  FROM and AT are interfaces: frames leave at FROM and are checked at AT.\n"
 	"  --size   bytes without FCS, 60 to 1514\n"
 	"  --warmup frames sent before the window and not counted\n"
 	"  --idle   do all but the sending\n"
-	"  --marks  name the window to the vm lab (writes to /dev/port)\n";
+	"  --marks  name the window to the vm lab (writes to /dev/port)\n"
+	"  --mark-file  have the marks made by who reads FILE (iotally's mark)\n";
 
 static bool parse_stream(struct load *load, char *text)
 {
@@ -101,6 +103,7 @@ static bool parse(struct load *load, int argc, char **argv)
 		{ "warmup", required_argument, NULL, 'w' },
 		{ "idle", no_argument, NULL, 'i' },
 		{ "marks", no_argument, NULL, 'm' },
+		{ "mark-file", required_argument, NULL, 'f' },
 		{ }
 	};
 	uint64_t settle_us = 2000;
@@ -126,11 +129,15 @@ static bool parse(struct load *load, int argc, char **argv)
 			good = parse_number(optarg, 256, 65536, &slots) && slots % 256 == 0;
 		else if (option == 'm')
 			load->marks = true;
+		else if (option == 'f')
+			load->mark_file = optarg;
 		else if (option == 'i')
 			load->idle = true;
 		else
 			good = false;
 	}
+	if (load->mark_file)
+		load->marks = true;
 	load->settle_ns = settle_us * 1000;
 	load->size_bytes = size;
 	load->slots = (uint32_t)slots;

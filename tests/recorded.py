@@ -95,10 +95,10 @@ def rest() -> Outcome:
     )
 
 
-def trio(**changed: Any) -> bench._Trio:
+def trio(**changed: Any) -> bench.Trio:
     """Outcomes of one repetition whose whole run has some parts changed."""
     whole = outcome(**changed)
-    return bench._Trio(whole, whole, rest())
+    return bench.Trio(whole, whole, rest())
 
 
 def executing(monkeypatch: pytest.MonkeyPatch) -> list[str]:

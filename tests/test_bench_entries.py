@@ -47,7 +47,7 @@ def document(entry: dict[str, Any]) -> dict[str, Any]:
 
 def test_a_good_run_makes_a_valid_entry(kernel: LabKernel) -> None:
     """8139cp by the recorded run: four reads, four writes, nothing dropped."""
-    entry = bench._entry(kernel, TASK, KEPT, [trio()])
+    entry = bench.entry_of(kernel, TASK, KEPT, [trio()])
     schema.validate(document(entry))
     assert entry["status"] == "pass" and entry["error"] is None
     assert (entry["sent"], entry["delivered"], entry["dropped"]) == (3, 3, 0)
@@ -65,7 +65,7 @@ def test_a_good_run_makes_a_valid_entry(kernel: LabKernel) -> None:
 
 def test_what_was_taken_off_is_shown(kernel: LabKernel) -> None:
     """The generator's part of the whole run."""
-    entry = bench._entry(kernel, TASK, KEPT, [trio()])
+    entry = bench.entry_of(kernel, TASK, KEPT, [trio()])
     window = outcome().window
     assert window
     total = sum(f["instructions"] or 0 for f in window["functions"])
@@ -78,7 +78,7 @@ def test_what_was_taken_off_is_shown(kernel: LabKernel) -> None:
 def test_a_failed_check_fails_the_entry(kernel: LabKernel) -> None:
     """Figures stay; the error names the first that failed."""
     lost = OUTPUT.replace("delivered=3", "delivered=2")
-    entry = bench._entry(kernel, TASK, KEPT, [trio(output=lost)])
+    entry = bench.entry_of(kernel, TASK, KEPT, [trio(output=lost)])
     schema.validate(document(entry))
     assert entry["status"] == "fail" and entry["unexplained"] == 1
     assert entry["error"].startswith(
@@ -90,7 +90,7 @@ def test_a_failed_check_fails_the_entry(kernel: LabKernel) -> None:
 def test_a_port_without_interrupts_has_no_ratio(kernel: LabKernel) -> None:
     """Null with a reason, no division by zero."""
     output = OUTPUT.replace("irq=23:3:IO-APIC  23-fasteoi   port0\n", "")
-    entry = bench._entry(kernel, TASK, KEPT, [trio(output=output)])
+    entry = bench.entry_of(kernel, TASK, KEPT, [trio(output=output)])
     schema.validate(document(entry))
     assert entry["packets_per_irq"] is None
     assert "no interrupt" in entry["reasons"]["packets_per_irq"]
@@ -99,7 +99,7 @@ def test_a_port_without_interrupts_has_no_ratio(kernel: LabKernel) -> None:
 def test_a_driver_without_napi_has_no_polls(kernel: LabKernel) -> None:
     """Null with a reason in both tables."""
     task = replace(TASK, profile=replace(PROFILE, napi=False))
-    entry = bench._entry(kernel, task, KEPT, [trio()])
+    entry = bench.entry_of(kernel, task, KEPT, [trio()])
     schema.validate(document(entry))
     assert entry["per_packet"]["polls"] is None
     assert entry["generator_per_packet"]["polls"] is None
@@ -115,7 +115,7 @@ def test_more_in_the_rest_than_with_the_port_is_shown(kernel: LabKernel) -> None
             {"napi": "0xffff8880054a8a18", "polls": polls, "packets": [[1, polls]]}
         ]
     port = replace(windows[0], regions=[])
-    entry = bench._entry(kernel, TASK, KEPT, [bench._Trio(port, port, windows[1])])
+    entry = bench.entry_of(kernel, TASK, KEPT, [bench.Trio(port, port, windows[1])])
     schema.validate(document(entry))
     assert entry["per_packet"]["polls"] == -1.0
 

@@ -219,7 +219,7 @@ def test_identical_runs_pass_and_any_difference_fails() -> None:
 def test_a_line_in_any_log_fails() -> None:
     """Also in the run that is taken off."""
     assert result(bench._log_check([trio()])) == ("kernel_log", "pass")
-    noisy = bench._Trio(outcome(), outcome(), outcome(log=["x" * 500]))
+    noisy = bench.Trio(outcome(), outcome(), outcome(log=["x" * 500]))
     check = bench._log_check([trio(), noisy])
     assert result(check) == ("kernel_log", "fail")
     assert check["detail"] == "x" * 200

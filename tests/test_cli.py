@@ -125,6 +125,23 @@ WRONG_USE = {
     "two_reports": (["bench", "--json", "x", "--html", "tmp/../x"], "two reports"),
     "two_linked": (["bench", "--json", "old", "--html", "link"], "two reports to link"),
     "two_outputs": (["bench", "--json", "-", "--html", "/dev/stdout"], "two reports"),
+    "ledger_of_nothing": (["ledger"], "--nic is missing"),
+    "ledger_nic": (["ledger", "--nic", "e2000"], "unknown NIC 'e2000'"),
+    "ledger_nics": (["ledger", "--nic", "e1000,igb"], "a ledger is of one NIC"),
+    "ledger_bus": (
+        ["ledger", "--nic", "e1000", "--bus", "isa"],
+        "--bus isa: is none of",
+    ),
+    "ledger_rate": (["ledger", "--nic", "e1000", "--rate", "0"], "--rate 0: must be"),
+    "ledger_json": (
+        ["ledger", "--nic", "e1000", "--json", "/tmp"],
+        "cannot write /tmp",
+    ),
+    "ledger_module": (["ledger", "--module", "x.ko"], "--module is for --static"),
+    "ledger_module_and_nic": (
+        ["ledger", "--static", "--module", "x.ko", "--nic", "e1000"],
+        "--module stands alone",
+    ),
     "no_kernel": (["bench", "--kernel", "/nowhere"], "no such folder or package"),
     "empty_kernel": (["bench", "--kernel", "tmp"], "holds 0 kernel images"),
 }
@@ -198,6 +215,47 @@ def test_a_nic_that_cannot_be_here_is_shown_with_its_reason(
     assert status == 3 and output.err == ""
     assert reason in " ".join(output.out.split())
     assert left(place) == []
+
+
+@pytest.mark.parametrize(
+    "version, driver, told",
+    [
+        ("SUBLEVEL = 1", True, "2: --tree tree is Linux 6.12.1, the lab kernel"),
+        (
+            "SUBLEVEL = 0",
+            False,
+            "2: --tree tree has no drivers/net/ethernet/intel/e1000",
+        ),
+        ("SUBLEVEL = 0", True, "3: no headers of kernel 6.12.0-fake: not here"),
+        (None, True, "3: no source of kernel 6.12.0-fake: it is none of Debian's"),
+    ],
+)
+def test_a_ledger_without_source_or_headers_is_refused(
+    capsys: pytest.CaptureFixture[str],
+    place: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    version: str | None,
+    driver: bool,
+    told: str,
+) -> None:
+    """One line, and nothing is left; a tree that does not fit is the user's."""
+    # pylint: disable=too-many-arguments
+
+    def set_up(_: list[str], what: str) -> Path:
+        raise CannotMeasure(f"{what}: not here")
+
+    monkeypatch.setattr("ringside.lab.kernel.set_up", set_up)
+    words = ["ledger", "--nic", "e1000", *kernel_of(place)]
+    if version:
+        source = (
+            place / "tree/drivers/net/ethernet/intel" / ("e1000" if driver else "x")
+        )
+        source.mkdir(parents=True)
+        (source / "e1000_main.c").touch()
+        text = f"VERSION = 6\nPATCHLEVEL = 12\n{version}\nEXTRAVERSION =\n"
+        (place / "tree/Makefile").write_text(text)
+        words += ["--tree", "tree"]
+    assert refused(capsys, place, *words).startswith(told)
 
 
 def test_a_damaged_package_is_told(

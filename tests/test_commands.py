@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 import fakes
-from ringside import bench, commands, profiles
+from ringside import bench, commands, profiles, session
 from ringside.bench import Task
 from ringside.commands import BenchRequest
 from ringside.errors import CannotMeasure, UsageError
@@ -203,7 +203,7 @@ def test_debug_options_are_found(tmp_path: Path) -> None:
         "XCONFIG_LOCKDEP=y\nCONFIG_DEBUG_LIST=y\nCONFIG_KCSAN=m\n",
         encoding="ascii",
     )
-    assert commands._debug_options(kernel) == [
+    assert session.debug_options(kernel) == [
         "CONFIG_DEBUG_LIST",
         "CONFIG_PROVE_LOCKING",
     ]
@@ -281,7 +281,7 @@ def test_the_status_is_that_of_the_worst(
     runs: list[dict[str, Any]], passed_over: set[str], status: int
 ) -> None:
     """The driver's fault before the lab's; what was passed over is neither."""
-    assert commands._status(runs, passed_over) == status
+    assert session.status(runs, passed_over) == status
 
 
 @pytest.mark.parametrize("error", [UsageError("rate"), KeyboardInterrupt(), OSError(5)])

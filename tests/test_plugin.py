@@ -305,6 +305,62 @@ def test_a_second_start_keeps_only_the_caches(
     }
 
 
+def table_with_marks(built: Built, folder: Path) -> str:
+    """The option for a symbol table in which a function is the one for marks of DMA."""
+    table = folder / "marks"
+    text = (built.folder / "symbols").read_text()
+    table.write_text(text.replace("guest k_dma", "iotally iotally_dma_device_wrote"))
+    return f"symbols={table}"
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        ([], (4, 4, 4), None),
+        (["dma=cold"], (6, 6, 6), {"to": "memory", "marks": 1, "lines": 2}),
+        (["dma=llc"], (6, 6, 4), {"to": "llc", "marks": 1, "lines": 2}),
+        # Byte 70 to 80 of the buffer is in one line.
+        (
+            ["dma=cold", "dma_bytes=10"],
+            (5, 5, 5),
+            {"to": "memory", "marks": 1, "lines": 1},
+        ),
+        # The device wrote something else then.
+        (
+            ["dma=cold", "direct_map=0x100000"],
+            (4, 4, 4),
+            {"to": "memory", "marks": 1, "lines": 2},
+        ),
+    ],
+)
+def test_what_a_device_wrote_is_not_cached(
+    qemu: Qemu,
+    built: Built,
+    tmp_path: Path,
+    case: tuple[list[str], tuple[int, int, int], dict[str, Any] | None],
+) -> None:
+    """Or in the last level only; without marks it stays as it was."""
+    options, misses, dma = case
+    if options and qemu.api < 4:
+        pytest.skip("this interface cannot read registers")
+    table = table_with_marks(built, tmp_path)
+    marks = options and ["direct_map=0x0", *options]
+    window = measure(qemu, built, tmp_path, [table, *marks]).windows[3]
+    found = by_function(window)["k_buffer"]
+    assert (found.l1d_misses, found.l2_misses, found.llc_misses) == misses
+    assert window["dma"] == dma
+
+
+def test_marks_of_dma_need_registers_and_their_function(
+    qemu: Qemu, built: Built, tmp_path: Path
+) -> None:
+    """Figures without what was asked for would be wrong ones."""
+    options = [f"symbols={built.folder}/symbols", f"out={tmp_path}/out.json", *HOOKS]
+    done = start(qemu, built, [*options, "dma=cold"], [])
+    told = "is not in symbols=" if qemu.api >= 4 else "cannot read registers"
+    assert done.returncode == 1 and told in done.stderr
+
+
 def test_runs_are_identical(qemu: Qemu, built: Built, tmp_path: Path) -> None:
     """Two runs write the same bytes."""
     texts = []
@@ -384,6 +440,7 @@ def test_unknown_functions_and_odd_names(
         ("l2=-1:8:64", 'unknown or malformed option "l2=-1:8:64"'),
         ("l1d=32768:8:48", "LINE must be a power of two"),
         ("cache=maybe", 'unknown or malformed option "cache=maybe"'),
+        ("dma=warm", 'unknown or malformed option "dma=warm"'),
         ("poll=", 'unknown or malformed option "poll="'),
         ("poll=no_such_function", "poll=no_such_function is not in symbols="),
         ("packet=k_irq", "packet=k_irq is hooked already"),

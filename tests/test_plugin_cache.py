@@ -158,7 +158,7 @@ def test_the_command_line_refuses_what_the_plugin_refuses(
             for name, numbers in zip(("l1d", "l2", "llc"), geometry)
         }
         try:
-            commands._cache_model(words)
+            commands.cache_model(words)
         except UsageError as error:
             assert status == 1 and output.strip() in str(error), level
         else:

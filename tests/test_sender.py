@@ -120,6 +120,20 @@ def figures(output: str) -> dict[str, float]:
     return found
 
 
+def test_marks_are_made_by_a_file(ports: Ports, tmp_path: Path) -> None:
+    """Start, signs of life and stop, as numbers in decimal; then no port is needed."""
+    file = tmp_path / "mark"
+    file.touch()
+    # The window has a phase of its own: it begins up to two seconds later.
+    result = ports.run("--mark-file", str(file), "--warmup", "10")
+    assert values(result)["0.delivered"] == 200
+    marks = file.read_text(encoding="ascii").split()
+    assert marks.count("161") == marks.count("162") == 1
+    assert marks[-1] == "162" and set(marks) <= {"161", "162", "163"}
+    result = ports.run("--mark-file", str(tmp_path / "none/mark"))
+    assert result.returncode == 3 and "none/mark: No such file" in result.stderr
+
+
 @contextmanager
 def injecting(ports: Ports, times: int, at: int = -1, value: int = 0) -> Iterator[None]:
     """While the first frame is sent again so often, byte at changed by value."""

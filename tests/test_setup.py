@@ -19,6 +19,7 @@ FAKE_APT_CACHE = """#!/bin/sh
 case $* in
 *pkgnames*) printf 'linux-image-6.12.%s\\n' 9-amd64 10-amd64 10-cloud-amd64 \\
     10-rt-amd64 10-amd64-dbg 10-amd64-unsigned ;;
+*show*linux-source-6.12=6.12.10-1) printf 'Package: x\\nVersion: 6.12.10-1\\n\\n' ;;
 *show*6.12.10-amd64) printf 'Package: x\\nVersion: 6.12.10-1\\n\\n' ;;
 esac
 """
@@ -434,3 +435,43 @@ def test_launcher_works_through_a_link(tmp_path: Path) -> None:
     )
     assert result.returncode == 0, result.stderr
     assert "bench" in result.stdout
+
+
+def source_deb(fakes: Fakes, archive: bytes | None) -> None:
+    """A source package that holds this archive; None for a good one of two drivers."""
+    tree = fakes.deb.parent / "linux-source-6.12"
+    for name in ("drivers/net/tun.c", "drivers/gpu/drm.c", "sound/pcm.c", "Makefile"):
+        (tree / name).parent.mkdir(parents=True, exist_ok=True)
+        (tree / name).write_text("VERSION = 6\n")
+    if archive is None:
+        words = ["tar", "-C", str(tree.parent), "-cJf", "-", tree.name]
+        archive = subprocess.run(words, check=True, capture_output=True).stdout
+    fakes.make_deb("usr/src/linux-source-6.12.tar.xz")
+    root = fakes.deb.parent / "root"
+    (root / "usr/src/linux-source-6.12.tar.xz").write_bytes(archive)
+    words = ["dpkg-deb", "--build", str(root), str(fakes.deb)]
+    subprocess.run(words, check=True, capture_output=True)
+
+
+def test_source_is_unpacked_once(fakes: Fakes) -> None:
+    """Of that version only; drivers and version are all that is kept."""
+    source_deb(fakes, None)
+    first = fakes.run("source", "6.12.10-1")
+    assert first.returncode == 0, first.stderr
+    folder = Path(first.stdout.strip())
+    found = {str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file()}
+    assert found == {"Makefile", "drivers/net/tun.c"}
+    fakes.log.write_text("")
+    assert fakes.run("--offline", "source", "6.12.10-1").stdout == first.stdout
+    assert fakes.log.read_text() == ""
+
+
+def test_source_that_cannot_be_had_is_told(fakes: Fakes) -> None:
+    """Another version, a damaged archive, a package without one, no network."""
+    source_deb(fakes, b"no archive")
+    cannot(fakes.run("--offline", "source", "6.12.10-1"), "linux-source-6.12=6.12.10-1")
+    cannot(fakes.run("source", "6.12.10-1"), "cannot unpack the source")
+    cannot(fakes.run("source", "6.12.11-1"), "linux-source-6.12=6.12.11-1")
+    misused = fakes.run("source", "newest")
+    assert misused.returncode == 2 and "of which version?" in misused.stderr
+    assert not list((fakes.cache / "sources").glob("*"))

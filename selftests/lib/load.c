@@ -30,8 +30,26 @@
  */
 static void mark_byte(const struct load *load, uint8_t value)
 {
-	if (load->marks_fd >= 0 && pwrite(load->marks_fd, &value, 1, MARK_PORT) != 1)
-		perror("sender: /dev/port");
+	if (load->marks_fd < 0)
+		return;
+	if (load->mark_file ? dprintf(load->marks_fd, "%u\n", value) < 0 :
+			      pwrite(load->marks_fd, &value, 1, MARK_PORT) != 1)
+		perror("sender: mark");
+}
+
+/* Who makes the marks for us makes both side by side. */
+static void mark_start(const struct load *load)
+{
+	mark_byte(load, MARK_BYTE_START);
+	if (!load->mark_file)
+		MARK_NOP(MARK_NOP_START);
+}
+
+static void mark_stop(const struct load *load)
+{
+	if (!load->mark_file)
+		MARK_NOP(MARK_NOP_STOP);
+	mark_byte(load, MARK_BYTE_STOP);
 }
 
 static uint64_t now_ns(void)
@@ -278,15 +296,13 @@ bool load_run(struct load *load, struct interrupts *before, struct interrupts *a
 
 	if (!warm_up(load) || interrupts_read(before))
 		return false;
-	mark_byte(load, MARK_BYTE_START);
-	MARK_NOP(MARK_NOP_START);
+	mark_start(load);
 	start_ns = now_ns() + load->settle_ns;
 	load->progress_ns = start_ns + PROGRESS_NS;
 	good = send_all(load, start_ns);
 	if (good)
 		settle(load, start_ns);
-	MARK_NOP(MARK_NOP_STOP);
-	mark_byte(load, MARK_BYTE_STOP);
+	mark_stop(load);
 	load->window_ns = now_ns() + load->settle_ns - start_ns;
 	return !interrupts_read(after) && good;
 }
@@ -319,9 +335,11 @@ int load_prepare(struct load *load)
 		return -1;
 	}
 	if (load->marks) {
-		load->marks_fd = open("/dev/port", O_WRONLY | O_CLOEXEC);
+		const char *file = load->mark_file ? load->mark_file : "/dev/port";
+
+		load->marks_fd = open(file, O_WRONLY | O_CLOEXEC);
 		if (load->marks_fd < 0) {
-			perror("sender: /dev/port");
+			fprintf(stderr, "sender: %s: %s\n", file, strerror(errno));
 			return -1;
 		}
 	}

@@ -41,7 +41,8 @@ struct load {
 	uint32_t slots;
 	bool idle;			/* all but the sending: what the rest costs */
 	bool marks;
-	int marks_fd;			/* /dev/port, or -1 */
+	const char *mark_file;		/* makes the marks instead of us, or NULL */
+	int marks_fd;			/* that or /dev/port, or -1 */
 	uint64_t progress_ns;		/* when the next sign of life is due */
 	uint32_t *late_ns;		/* per frame: how long after its time it was sent */
 	uint64_t first_ns;

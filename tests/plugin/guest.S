@@ -73,6 +73,16 @@ _start:
 	call k_split
 	MARK_STOP
 
+	/* Window 4: a device writes 2 of 4 lines that are cached. */
+	MARK_START
+	call k_buffer
+	call k_buffer
+	mov $buffer + 70, %edi
+	mov $122, %esi
+	call k_dma
+	call k_buffer
+	MARK_STOP
+
 	mov $0, %al
 	outb %al, $PORT_EXIT
 	hlt
@@ -311,6 +321,18 @@ k_timed:
 	mov %eax, ticks_taken
 	ret
 
+/* Loads the 4 lines of the buffer. */
+k_buffer:
+	mov buffer, %eax
+	mov buffer + 64, %eax
+	mov buffer + 128, %eax
+	mov buffer + 192, %eax
+	ret
+
+/* %edi: physical address that a device wrote to, %esi: how many bytes */
+k_dma:
+	ret
+
 k_timer_handler:
 	push %eax
 	incl ticks
@@ -369,3 +391,5 @@ copy_to:
 	.skip 4096
 stack_top:
 	.skip 64
+	.balign 64
+buffer:	.skip 256

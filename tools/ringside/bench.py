@@ -63,16 +63,28 @@ class Load:
 
 @dataclass(frozen=True)
 class Task:
-    """One entry of the result: a NIC under a load, repeated."""
+    """One entry of the result: a NIC under a load, repeated.
+
+    settings are files of the guest that are set before each run, "PATH=VALUE";
+    mark_file is one that makes the marks, for a counted driver.
+    """
 
     profile: Profile
     load: Load
     repeats: int
     cache_model: dict[str, str]
+    settings: tuple[str, ...] = ()
+    mark_file: str | None = None
+
+    def in_guest(self, command: str) -> str:
+        """A command of commands() as this task runs it."""
+        if self.mark_file:
+            command = command.replace("--marks", f"--mark-file {self.mark_file}")
+        return " ".join([*self.settings, command])
 
 
 @dataclass
-class _Trio:
+class Trio:
     """Outcomes of one repetition.
 
     whole has the full traffic and proves delivery; port is without what the
@@ -127,7 +139,7 @@ def commands(kept: Snapshot, load: Load) -> tuple[str, str, str]:
     return both, _command(load, [to_port, port_alone]), generator_alone
 
 
-def _execute(kept: Snapshot, task: Task, progress: Progress) -> _Trio:
+def _execute(kept: Snapshot, task: Task, progress: Progress) -> Trio:
     """Runs the commands, equal ones once, as many at once as there are processors."""
     wanted = commands(kept, task.load)
     distinct = list(dict.fromkeys(wanted))
@@ -142,7 +154,7 @@ def _execute(kept: Snapshot, task: Task, progress: Progress) -> _Trio:
                 progress(sum(parts.values()) / len(parts))
 
         with _PROCESSORS:
-            return run.execute(kept, command, task.cache_model, told)
+            return run.execute(kept, task.in_guest(command), task.cache_model, told)
 
     with ThreadPoolExecutor(len(distinct)) as pool:
         done = dict(zip(distinct, pool.map(one, distinct)))
@@ -150,10 +162,11 @@ def _execute(kept: Snapshot, task: Task, progress: Progress) -> _Trio:
         if outcome.status:
             lines = outcome.output.strip().splitlines() or ["no message"]
             raise CannotMeasure(f"the sender failed: {lines[0]}")
-    return _Trio(*[done[command] for command in wanted])
+    return Trio(*[done[command] for command in wanted])
 
 
-def _check(name: str, good: bool, detail: str) -> dict[str, str]:
+def check(name: str, good: bool, detail: str) -> dict[str, str]:
+    """runs[].checks of the result: one that holds or not."""
     return {"name": name, "result": "pass" if good else "fail", "detail": detail}
 
 
@@ -172,8 +185,8 @@ def _irq_planes(outcomes: list[Outcome]) -> dict[str, str]:
                 f"/proc/interrupts counts {sorted(kernel.elements())} by line,"
                 f" the plugin {sorted(plugin.elements())}"
             )
-            return _check("planes_irqs", False, detail)
-    return _check("planes_irqs", True, "/proc/interrupts and the plugin agree")
+            return check("planes_irqs", False, detail)
+    return check("planes_irqs", True, "/proc/interrupts and the plugin agree")
 
 
 def _mmio_planes(
@@ -196,31 +209,31 @@ def _mmio_planes(
                     f"BAR {bar.index} of {bar.port}: the device saw {traced[0]} reads and"
                     f" {traced[1]} writes, the CPU made {seen[0]} and {seen[1]}"
                 )
-                return _check("planes_mmio", False, detail)
-    return _check("planes_mmio", True, "device truth and the plugin agree")
+                return check("planes_mmio", False, detail)
+    return check("planes_mmio", True, "device truth and the plugin agree")
 
 
 def _same_bar(region: dict[str, Any], bar: snapshot.BarRange) -> bool:
     return (region["port"], region["bar"]) == (bar.port, bar.index)
 
 
-def _repeat_check(trios: list[_Trio]) -> dict[str, str]:
+def _repeat_check(trios: list[Trio]) -> dict[str, str]:
     if len(trios) == 1:
         detail = "one run only: --repeat 2 or more compares them"
         return {"name": "repeat", "result": "skip", "detail": detail}
     first = trios[0]
     for number, trio in enumerate(trios[1:], 2):
         if trio != first:
-            return _check("repeat", False, f"run {number} differs from run 1")
-    return _check("repeat", True, f"{len(trios)} runs are identical to the last count")
+            return check("repeat", False, f"run {number} differs from run 1")
+    return check("repeat", True, f"{len(trios)} runs are identical to the last count")
 
 
-def _log_check(trios: list[_Trio]) -> dict[str, str]:
+def _log_check(trios: list[Trio]) -> dict[str, str]:
     for trio in trios:
         for outcome in (trio.whole, trio.port, trio.rest):
             if outcome.log:
-                return _check("kernel_log", False, outcome.log[0][:200])
-    return _check("kernel_log", True, "no warning in the guest's log")
+                return check("kernel_log", False, outcome.log[0][:200])
+    return check("kernel_log", True, "no warning in the guest's log")
 
 
 def _rate_check(
@@ -231,7 +244,7 @@ def _rate_check(
     if achieved < load.rate_pps * (1 - _RATE_TOLERANCE):
         detail += " (the guest is saturated)"
     detail += f"; the port's own counters moved by {ledger.port_counted}"
-    return _check("rate", ledger.port_counted == ledger.port_expected, detail)
+    return check("rate", ledger.port_counted == ledger.port_expected, detail)
 
 
 def _null_reasons(profile: Profile, figures: dict[str, Any]) -> dict[str, str]:
@@ -265,7 +278,7 @@ def _identity(task: Task, kernel: LabKernel, snapshot_key: str) -> dict[str, Any
     }
 
 
-def _cost(kernel: LabKernel, task: Task, kept: Snapshot, trio: _Trio) -> dict[str, Any]:
+def _cost(kernel: LabKernel, task: Task, kept: Snapshot, trio: Trio) -> dict[str, Any]:
     """Figures of the entry: what the port cost, and what was taken off."""
     frames = task.load.frames()
     whole, port, rest = (
@@ -299,15 +312,16 @@ def _ratio(frames: int, cost: Counts, reasons: dict[str, str]) -> float | None:
     return None
 
 
-def _entry(
-    kernel: LabKernel, task: Task, kept: Snapshot, trios: list[_Trio]
+def entry_of(
+    kernel: LabKernel, task: Task, kept: Snapshot, trios: list[Trio]
 ) -> dict[str, Any]:
+    """The result's entry of the runs, with every check."""
     trio = trios[0]
     ledger = conservation.balance(trio.whole, task.load.direction)
     achieved = float(trio.whole.values("achieved_rate_pps")[0])
     outcomes = [outcome for t in trios for outcome in (t.whole, t.port, t.rest)]
     checks = [
-        _check("conservation", ledger.balanced(), ledger.describe()),
+        check("conservation", ledger.balanced(), ledger.describe()),
         _irq_planes(outcomes),
         _mmio_planes(kept, task.profile, outcomes),
         _repeat_check(trios),
@@ -369,14 +383,22 @@ def unmeasured(
     }
 
 
+Finish = Callable[[LabKernel, Task, Snapshot, list[Trio]], dict[str, Any]]
+
+
 def _blames_driver(modules: frozenset[str], log: list[str]) -> bool:
     """Whether the trace of a dead guest goes through the driver or its helpers."""
     found = {name for line in log for name in re.findall(r"\+0x\S+ \[(\w+)", line)}
     return not modules.isdisjoint(found)
 
 
-def measure(kernel: LabKernel, task: Task, progress: Progress) -> dict[str, Any]:
-    """The result's entry of one task. Wrong use raises; what breaks is in the entry."""
+def measure(
+    kernel: LabKernel, task: Task, progress: Progress, finish: Finish = entry_of
+) -> dict[str, Any]:
+    """The result's entry of one task, made by finish() of its runs.
+
+    Wrong use raises; what breaks is in the entry.
+    """
     try:
         kept = snapshot.get(kernel, task.profile)
         check_rate(kept, task.load)
@@ -387,7 +409,7 @@ def measure(kernel: LabKernel, task: Task, progress: Progress) -> dict[str, Any]
                 progress((number + part) / task.repeats)
 
             trios.append(_execute(kept, task, told))
-        return _entry(kernel, task, kept, trios)
+        return finish(kernel, task, kept, trios)
     except GuestDied as died:
         blamed = _blames_driver(_module_names(kernel, task.profile), died.log)
         return unmeasured(kernel, task, died, "fail" if blamed else "error")

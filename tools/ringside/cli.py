@@ -117,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write the report there; - as with --json",
     )
+    _add_ledger(commands.add_parser("ledger", help="register accesses by source line"))
     kunit = commands.add_parser("kunit", help="the reference driver's KUnit suites")
     kunit.add_argument("--suite", metavar="NAME,..", help="default: all")
     kunit.add_argument("--arch", choices=("um", "x86_64"), default="um")
@@ -131,6 +132,40 @@ def _parser() -> argparse.ArgumentParser:
         help="put known bugs in, one at a time: each must fail a suite; default: all",
     )
     return parser
+
+
+def _add_ledger(ledger: argparse.ArgumentParser) -> None:
+    _add_kernel(ledger)
+    ledger.add_argument("--nic", metavar="N")
+    ledger.add_argument("--rate", default="20000", metavar="PPS,..", help="as in bench")
+    ledger.add_argument("--size", default="60", metavar="B,..", help="as in bench")
+    ledger.add_argument("--count", default="2000", metavar="N", help="as in bench")
+    ledger.add_argument("--direction", choices=("rx", "tx", "both"), default="rx")
+    ledger.add_argument(
+        "--tree",
+        metavar="DIR",
+        help="kernel tree with the driver; default: the lab kernel's own source",
+    )
+    ledger.add_argument(
+        "--bus",
+        metavar="MODEL",
+        default="none",
+        help="charge accesses: none, pci33, pcix133, pcie1, pcie3",
+    )
+    ledger.add_argument(
+        "--ddio",
+        action="store_true",
+        help="what the device wrote is in the last-level cache, not in memory",
+    )
+    ledger.add_argument(
+        "--static",
+        action="store_true",
+        help="list the sites in the interrupt and poll path, run nothing",
+    )
+    ledger.add_argument(
+        "--module", metavar="FILE.ko", help="with --static: of this module"
+    )
+    ledger.add_argument("--json", type=_report, metavar="FILE", help="as in bench")
 
 
 def _add_kernel(parser: argparse.ArgumentParser) -> None:
@@ -161,6 +196,41 @@ def _check_words(argv: Sequence[str]) -> None:
             raise UsageError(f"{match[1]} takes no '--' (see ringside --help)")
 
 
+def _load_lists(arguments: argparse.Namespace) -> tuple[list[int], list[int]]:
+    """Rates and sizes."""
+    rates = _numbers("rate", arguments.rate, 1, 10**9, "packets per second")
+    what = "bytes (header to payload, no FCS; MTU 1500)"
+    return rates, _numbers("size", arguments.size, SIZE_MIN, SIZE_MAX, what)
+
+
+def _ledger(
+    argv: Sequence[str],
+    arguments: argparse.Namespace,
+    rates: list[int],
+    sizes: list[int],
+) -> int:
+    # pylint: disable-next=import-outside-toplevel
+    from ringside import ledger_command
+
+    return ledger_command.run(
+        ledger_command.LedgerRequest(
+            command=["./ringside", *argv],
+            kernel=arguments.kernel,
+            nic=arguments.nic,
+            rates_pps=rates,
+            sizes=sizes,
+            count=_one_number("count", arguments.count, _COUNT_MAX, "frames"),
+            direction=arguments.direction,
+            tree=arguments.tree,
+            bus=arguments.bus,
+            ddio=arguments.ddio,
+            static=arguments.static,
+            module=Path(arguments.module) if arguments.module else None,
+            json=arguments.json,
+        )
+    )
+
+
 def _run(argv: Sequence[str]) -> int:
     _check_words(argv)
     arguments = _parser().parse_args(argv)
@@ -176,15 +246,10 @@ def _run(argv: Sequence[str]) -> int:
 
     if arguments.command == "nics":
         return commands.nics(arguments.kernel, arguments.nic)
-    rates = _numbers("rate", arguments.rate, 1, 10**9, "packets per second")
-    sizes = _numbers(
-        "size",
-        arguments.size,
-        SIZE_MIN,
-        SIZE_MAX,
-        "bytes (header to payload, no FCS; MTU 1500)",
-    )
-    _check_reports(arguments.json, arguments.html)
+    rates, sizes = _load_lists(arguments)
+    _check_reports(arguments.json, getattr(arguments, "html", None))
+    if arguments.command == "ledger":
+        return _ledger(argv, arguments, rates, sizes)
     return commands.bench(
         commands.BenchRequest(
             command=["./ringside", *argv],

@@ -1,49 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What each command does: from a request to tables, files and an exit status."""
 
-import datetime
 import json
-import os
 import re
 import sys
 import time
 from collections.abc import Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
 
-from ringside import __version__, bench as cost, output, profiles
-from ringside.errors import (
-    EXIT_CANNOT_MEASURE,
-    EXIT_GOOD,
-    EXIT_NOT_GOOD,
-    CannotMeasure,
-    UsageError,
-    shortened,
-)
-from ringside.lab import guest, image, kernel as kernels, qemu
+from ringside import bench as cost, output, profiles, session
+from ringside.errors import EXIT_GOOD, CannotMeasure, UsageError, shortened
+from ringside.lab import image, kernel as kernels, qemu
 from ringside.lab.kernel import LabKernel
 from ringside.profiles import Profile
 from ringside.report import files, schema, table
-
-# Options of a kernel that change what a packet costs: recorded with each result.
-_DEBUG_OPTIONS = re.compile(
-    r"^(CONFIG_(?:KASAN|KCSAN|KMSAN|UBSAN|PROVE_LOCKING|LOCKDEP|DEBUG_KMEMLEAK|"
-    r"DMA_API_DEBUG|SLUB_DEBUG_ON|DEBUG_OBJECTS|DEBUG_LIST|DEBUG_ATOMIC_SLEEP|"
-    r"INIT_ON_ALLOC_DEFAULT_ON|FUNCTION_PROFILER|GCOV_KERNEL))=y$",
-    re.MULTILINE,
-)
 
 
 @dataclass(frozen=True)
@@ -106,7 +81,7 @@ def _unusable(kernel: LabKernel, profile: Profile) -> str | None:
     return qemu.unusable(qemu.find(), profile)
 
 
-def _unmeasurable(kernel: LabKernel, profile: Profile) -> str | None:
+def unmeasurable(kernel: LabKernel, profile: Profile) -> str | None:
     """As above, and that the quirk's module has no headers to be built with.
 
     A module that is there, or that does not build, is left to the measurement.
@@ -124,12 +99,7 @@ def _unmeasurable(kernel: LabKernel, profile: Profile) -> str | None:
     return None
 
 
-def _debug_options(kernel: LabKernel) -> list[str]:
-    text = kernel.config.read_text(encoding="utf-8")
-    return sorted(match[1] for match in _DEBUG_OPTIONS.finditer(text))
-
-
-def _cache_model(geometries: dict[str, str]) -> dict[str, dict[str, int]]:
+def cache_model(geometries: dict[str, str]) -> dict[str, dict[str, int]]:
     """The geometry as the result states it; wrong ones are refused here."""
     model: dict[str, dict[str, int]] = {}
     for level, text in geometries.items():
@@ -179,95 +149,20 @@ def _tasks(request: BenchRequest, chosen: list[Profile]) -> list[cost.Task]:
     ]
 
 
-@contextmanager
-def _bar(total: int) -> Iterator[Progress | None]:
-    """A progress bar with the time left, where somebody can see it."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        progress.add_task("measuring", total=total)
-        yield progress
-
-
-def _measure_all(kernel: LabKernel, tasks: list[cost.Task]) -> list[dict[str, Any]]:
-    """Entries of all tasks, as many at once as there are processors."""
-    done = [0.0] * len(tasks)
-    with _bar(len(tasks)) as bar, ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-        futures: list[Future[dict[str, Any]]] = []
-        try:
-            for number, task in enumerate(tasks):
-
-                def told(part: float, number: int = number) -> None:
-                    done[number] = part
-
-                futures.append(pool.submit(cost.measure, kernel, task, told))
-            pending = set(futures)
-            while pending:
-                finished, pending = wait(pending, 0.2, FIRST_COMPLETED)
-                for future in finished:
-                    done[futures.index(future)] = 1.0
-                    future.result()
-                if bar:
-                    bar.update(bar.task_ids[0], completed=sum(done))
-        except BaseException:
-            guest.CANCEL.set()
-            pool.shutdown(wait=True, cancel_futures=True)
-            raise
-    return [future.result() for future in futures]
-
-
-def _environment(
-    request: BenchRequest, kernel: LabKernel, model: dict[str, Any], started: float
-) -> dict[str, Any]:
-    when = datetime.datetime.fromtimestamp(started, datetime.timezone.utc)
-    return {
-        "kernel_release": kernel.release,
-        "kernel_config_sha256": kernel.config_hash(),
-        "command": request.command,
-        "qemu_version": qemu.find().version_text,
-        "cpu_model": qemu.CPU_MODEL,
-        "tool_version": __version__,
-        "seed": 1,
-        "started": when.isoformat(timespec="seconds"),
-        "wall_time_s": round(time.time() - started, 1),
-        "icount_shift": 0,
-        "guest_clock_hz": 1_000_000_000,
-        "cache_model": model,
-        "packet_data": "assumed cached",
-        "debug_options": _debug_options(kernel),
-    }
-
-
-def _status(entries: list[dict[str, Any]], passed_over: set[str]) -> int:
-    """The exit status; NICs that "all" passed over count only when nothing else is there."""
-    if any(entry["status"] == "fail" for entry in entries):
-        return EXIT_NOT_GOOD
-    measured = [entry for entry in entries if entry["status"] == "pass"]
-    broken = [
-        entry
-        for entry in entries
-        if entry["status"] == "error" and entry["nic"] not in passed_over
-    ]
-    return EXIT_CANNOT_MEASURE if broken or not measured else EXIT_GOOD
-
-
 def bench(request: BenchRequest) -> int:
     """Measures what was asked for and shows it; the exit status."""
     started = time.time()
     chosen = profiles.choose(request.nics)
-    model = _cache_model(cost.DEFAULT_CACHE | request.cache_model)
+    model = cache_model(cost.DEFAULT_CACHE | request.cache_model)
     kernel = kernels.find(request.kernel)
-    reasons = {profile.name: _unmeasurable(kernel, profile) for profile in chosen}
+    reasons = {profile.name: unmeasurable(kernel, profile) for profile in chosen}
     tasks = _tasks(request, chosen)
     measured = iter(
-        _measure_all(kernel, [task for task in tasks if not reasons[task.profile.name]])
+        session.measure_all(
+            kernel,
+            [task for task in tasks if not reasons[task.profile.name]],
+            cost.measure,
+        )
     )
     entries = []
     for task in tasks:
@@ -281,7 +176,7 @@ def bench(request: BenchRequest) -> int:
         "schema": "ringside/1",
         "kind": "bench",
         "lab": "vm",
-        "environment": _environment(request, kernel, model, started),
+        "environment": session.environment(request.command, kernel, model, started),
         "runs": entries,
     }
     schema.validate(document)
@@ -289,7 +184,7 @@ def bench(request: BenchRequest) -> int:
     with suppress(BrokenPipeError):
         _show(request, document)
     skipped = {name for name, reason in reasons.items() if reason}
-    return _status(entries, skipped if profiles.is_all(request.nics) else set())
+    return session.status(entries, skipped if profiles.is_all(request.nics) else set())
 
 
 def _show(request: BenchRequest, document: dict[str, Any]) -> None:

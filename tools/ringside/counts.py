@@ -72,7 +72,7 @@ def plugin_mmio(window: dict[str, Any], bar: BarRange) -> tuple[int, int]:
     return reads, writes
 
 
-def _regions(
+def regions(
     snapshot: Snapshot, profile: Profile, outcome: Outcome
 ) -> dict[Region, Counter[str]]:
     """Device truth by region; where two BARs show one region, the plugin tells them apart."""
@@ -124,7 +124,7 @@ def count(snapshot: Snapshot, profile: Profile, outcome: Outcome) -> Counts:
     """The window's totals."""
     assert outcome.window is not None
     counts = Counts(
-        regions=_regions(snapshot, profile, outcome),
+        regions=regions(snapshot, profile, outcome),
         irqs=port_interrupts(outcome, snapshot.irqs[PORT]),
         functions=_functions(outcome.window),
     )
@@ -202,7 +202,8 @@ def functions_table(
 
 def groups_table(functions: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """runs[].groups of the result: the functions' sums."""
-    sums = {group: Counter[str]() for group in groups.GROUPS}
+    counting = [g for g in groups.COUNTING if any(f["group"] == g for f in functions)]
+    sums = {group: Counter[str]() for group in (*groups.GROUPS, *counting)}
     for row in functions:
         for key in ("instructions", *_MISSES):
             sums[row["group"]][key] += row[key]

@@ -16,6 +16,11 @@ GROUPS = (
     OTHER,
 )
 
+# What counting and the bus model cost in a counted guest: no cost of the driver.
+_COUNTER = "iotally"
+_BUS_WAIT = "iotally_bus_wait"
+COUNTING = ("counting", "bus")
+
 # First match wins, so the narrow groups stand before the wide ones. Names are
 # those of kernels 6.1 to 7.3; a compiler's suffix (.constprop.0) is cut before.
 _PATTERNS = [
@@ -90,6 +95,8 @@ def _compiled() -> list[tuple[str, re.Pattern[str]]]:
 
 def group_of(module: str | None, function: str, driver_modules: frozenset[str]) -> str:
     """The group of a function; driver_modules are the driver under test and its helpers."""
+    if module == _COUNTER:
+        return COUNTING[function == _BUS_WAIT]
     if module in driver_modules:
         return DRIVER
     return _by_name(function.split(".")[0])

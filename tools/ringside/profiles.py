@@ -27,12 +27,14 @@ KEYS: dict[str, tuple[type, bool]] = {
     "bar": (list, False),
     "vary": (list, False),
     "quirk": (dict, False),
+    "counted": (list, False),
 }
 _TABLE_KEYS: dict[str, dict[str, tuple[type, bool]]] = {
     "qemu": {"device": (str, True), "properties": (dict, False)},
     "bar": {"index": (int, True), "space": (str, True), "alias_of": (int, False)},
     "quirk": {"module": (str, True), "parameters": (str, True), "why": (str, True)},
     "vary": {"parameter": (str, True), "values": (list, True), "why": (str, True)},
+    "counted": {"module": (str, True), "source": (str, True)},
 }
 _KINDS = {
     str: "a text",
@@ -72,6 +74,14 @@ class Vary:
 
 
 @dataclass(frozen=True)
+class Helper:
+    """A module that makes register accesses for the driver, and where its source is."""
+
+    module: str
+    source: str
+
+
+@dataclass(frozen=True)
 class Profile:
     """One NIC, its driver, and the device of QEMU that plays it.
 
@@ -95,6 +105,7 @@ class Profile:
     bars: tuple[Bar, ...] = ()
     quirk: Quirk | None = None
     vary: tuple[Vary, ...] = ()
+    counted: tuple[Helper, ...] = ()
 
 
 class _Wrong(Exception):
@@ -178,6 +189,12 @@ def _quirk(table: dict[str, Any]) -> Quirk:
     return Quirk(**table)
 
 
+def _counted(tables: list[Any]) -> tuple[Helper, ...]:
+    for table in tables:
+        _check_table("counted", table)
+    return tuple(Helper(**table) for table in tables)
+
+
 def _profile(name: str, hash_: str, table: dict[str, Any]) -> Profile:
     _check_keys("", table, KEYS)
     qemu = table["qemu"]
@@ -203,6 +220,7 @@ def _profile(name: str, hash_: str, table: dict[str, Any]) -> Profile:
         bars=_bars(table.get("bar", [])),
         quirk=_quirk(table["quirk"]) if "quirk" in table else None,
         vary=_vary(table.get("vary", [])),
+        counted=_counted(table.get("counted", [])),
     )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# Fetch a kernel, or the headers of one, and unpack it in the cache.
+# Fetch a kernel, or the headers or the source of one, and unpack it in the cache.
 # shellcheck shell=bash
 
 # The kernel that the figures in docs are for; in Debian 12 and 13 alike.
@@ -168,4 +168,34 @@ finish_headers() {
 	if ldd "$build/scripts/mod/modpost" 2>&1 | grep 'not found' >/dev/null; then
 		die "the tools of $PACKAGE need a newer Debian than $(os_codename)"
 	fi
+}
+
+# The source of the version that the kernel says it was built from, and no other.
+name_source() {
+	PACKAGE=linux-source-$(grep -oE '^[0-9]+\.[0-9]+' <<<"$1")=$1
+}
+
+step_source() {
+	local version=${1:-}
+
+	[[ $version =~ ^[0-9]+\.[0-9]+[-.+~a-z0-9]*$ ]] ||
+		usage_error "source: of which version? (such as 6.12.9-1)"
+	require_apt
+	name_source "$version"
+	RESULT=$CACHE/sources/${PACKAGE/=/_}
+	[[ ! -d $RESULT ]] || return 0
+	require_network "$PACKAGE"
+	find_package name_source "$version"
+	unpack_packages "$RESULT" finish_source "$PACKAGE"
+}
+
+# Drivers and the version are all that is used; graphics are half of the drivers.
+finish_source() {
+	local name=${PACKAGE%%=*}
+
+	[[ -e $1/usr/src/$name.tar.xz ]] || die "package $PACKAGE holds no source"
+	tar -C "$1" -xf "$1/usr/src/$name.tar.xz" --strip-components=1 \
+		--exclude="$name/drivers/gpu" "$name/Makefile" "$name/drivers" 2>/dev/null ||
+		die "cannot unpack the source of $PACKAGE under $CACHE"
+	rm -rf -- "${1:?}/usr"
 }

@@ -23,6 +23,9 @@
 
 #define TEXT_BYTES (1 << 20)
 #define TRACING "/sys/kernel/tracing/"
+/* There when drivers are counted (drivers/iotally). */
+#define SITES "/sys/kernel/debug/iotally/sites"
+#define NS_PER_S 1000000000ull
 /* Timers of the ports and of the kernel have had their first turn by then. */
 #define CALM_S 3
 /* Several ticks of the kernel. */
@@ -43,20 +46,17 @@ static void sleep_until(time_t second)
 		;
 }
 
-static time_t monotonic_s(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec;
-}
-
 static uint64_t monotonic_ns(void)
 {
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
+}
+
+static time_t this_second(void)
+{
+	return (time_t)(monotonic_ns() / NS_PER_S);
 }
 
 /*
@@ -72,7 +72,7 @@ static void pause_here(void)
 	channel_pause();
 	while (monotonic_ns() < calm_ns)
 		;
-	sleep_until(monotonic_s() + 1);
+	sleep_until(this_second() + 1);
 }
 
 static void __attribute__((noreturn)) give_up(const char *why, const char *what)
@@ -341,11 +341,23 @@ static void send_kernel_log(const char *type)
  */
 static void bring_up(const struct port *port)
 {
-	sleep_until(monotonic_s() + 1);
+	sleep_until(this_second() + 1);
 	if (!netdev_up(port->name))
 		give_up("does not come up", port->name);
 }
 
+/* Puts VALUE into the file that a word "/PATH=VALUE" names; false if that fails. */
+static bool set_file(char *word)
+{
+	char *value = strchr(word, '=');
+
+	if (!value)
+		return false;
+	*value++ = 0;
+	return write_file(word, value);
+}
+
+/* Words with a leading slash set files before the program, which the others are, is run. */
 static void run_command(char *command, const struct port *generator, const struct port *port)
 {
 	char *arguments[64];
@@ -354,8 +366,12 @@ static void run_command(char *command, const struct port *generator, const struc
 	char *word;
 	int status;
 
-	for (word = strtok(command, "\n "); word && count < 63; word = strtok(NULL, "\n "))
-		arguments[count++] = word;
+	for (word = strtok(command, "\n "); word && count < 63; word = strtok(NULL, "\n ")) {
+		if (*word != '/' || count)
+			arguments[count++] = word;
+		else if (!set_file(word))
+			give_up("cannot be set", word);
+	}
 	arguments[count] = NULL;
 	send_statistics("before", generator);
 	send_statistics("before", port);
@@ -363,6 +379,8 @@ static void run_command(char *command, const struct port *generator, const struc
 	channel_send("output", text, length);
 	send_statistics("after", generator);
 	send_statistics("after", port);
+	if (!access(SITES, R_OK))
+		send_file("sites", SITES);
 	send_kernel_log("log");
 	channel_printf("done", "%d", status);
 }
@@ -388,7 +406,7 @@ int main(int argc, char **argv)
 		give_up("has no driver", port.pci);
 	bring_up(&generator);
 	bring_up(&port);
-	sleep_until(monotonic_s() + CALM_S);
+	sleep_until(this_second() + CALM_S);
 	rehearse(&generator, &port);
 	describe_port(&generator);
 	describe_port(&port);

@@ -105,6 +105,29 @@ static void level_insert(struct cache_level *level, uint64_t line)
 	set_promote(level_set(level, line), level->ways - 1, line);
 }
 
+/* What was ahead of @line stays, what was behind moves up; the last way is free. */
+static void level_remove(struct cache_level *level, uint64_t line)
+{
+	uint64_t *set = level_set(level, line);
+	uint64_t way = 0;
+
+	while (way < level->ways && set[way] != line)
+		way++;
+	if (way == level->ways)
+		return;
+	for (; way + 1 < level->ways; way++)
+		set[way] = set[way + 1];
+	set[way] = UINT64_MAX;
+}
+
+void cache_device_wrote(struct cache *cache, uint64_t line, bool to_llc)
+{
+	for (int i = 0; i < CACHE_LEVELS; i++)
+		level_remove(&cache->level[i], line);
+	if (to_llc)
+		level_insert(&cache->level[CACHE_LLC], line);
+}
+
 bool cache_l1d_search(struct cache *cache, uint64_t line)
 {
 	return level_search(&cache->level[CACHE_L1D], line);

@@ -51,6 +51,12 @@ bool cache_l1d_search(struct cache *cache, uint64_t line);
  */
 unsigned int cache_fill(struct cache *cache, uint64_t line);
 
+/*
+ * A device wrote @line: no cache has it any more, or with @to_llc the last
+ * level alone does.
+ */
+void cache_device_wrote(struct cache *cache, uint64_t line, bool to_llc);
+
 /* The common case, kept inline: the line its set used last. */
 static inline bool cache_l1d_again(const struct cache *cache, uint64_t line)
 {

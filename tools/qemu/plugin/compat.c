@@ -53,6 +53,16 @@ void compat_watch_memory(struct qemu_plugin_insn *insn, qemu_plugin_mem_cb cb, v
 					 data);
 }
 
+bool compat_watch_entry(struct qemu_plugin_insn *insn, qemu_plugin_exec_cb cb)
+{
+	return false;
+}
+
+bool compat_arguments(uint64_t arguments[2])
+{
+	return false;
+}
+
 size_t compat_insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *dest, size_t len)
 {
 	size_t size = qemu_plugin_insn_size(insn);
@@ -99,6 +109,44 @@ void compat_watch_memory(struct qemu_plugin_insn *insn, qemu_plugin_mem_cb cb, v
 {
 	qemu_plugin_register_vcpu_mem_cb(insn, cb, QEMU_PLUGIN_CB_NO_REGS, QEMU_PLUGIN_MEM_RW,
 					 data);
+}
+
+bool compat_watch_entry(struct qemu_plugin_insn *insn, qemu_plugin_exec_cb cb)
+{
+	qemu_plugin_register_vcpu_insn_exec_cb(insn, cb, QEMU_PLUGIN_CB_R_REGS, NULL);
+	return true;
+}
+
+static bool find_registers(struct qemu_plugin_register *found[2])
+{
+	static const char * const names[] = { "rdi", "rsi" };
+	struct g_array *registers = qemu_plugin_get_registers();
+	const struct qemu_plugin_reg_descriptor *all = registers->data;
+
+	for (unsigned int i = 0; i < registers->len; i++)
+		for (int k = 0; k < 2; k++)
+			if (!found[k] && !strcmp(all[i].name, names[k]))
+				found[k] = all[i].handle;
+	g_array_free(registers, 1);
+	return found[0] && found[1];
+}
+
+bool compat_arguments(uint64_t arguments[2])
+{
+	static struct qemu_plugin_register *registers[2];
+	static struct g_array *buffer;
+
+	if (!buffer)
+		buffer = g_byte_array_new();
+	if (!registers[1] && !find_registers(registers))
+		return false;
+	for (int k = 0; k < 2; k++) {
+		g_byte_array_set_size(buffer, 0);
+		if (qemu_plugin_read_register(registers[k], buffer) != sizeof(*arguments))
+			return false;
+		memcpy(&arguments[k], buffer->data, sizeof(*arguments));
+	}
+	return true;
 }
 
 size_t compat_insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *dest, size_t len)

@@ -24,6 +24,15 @@ void compat_count(struct qemu_plugin_insn *insn, size_t index, uint64_t n);
 void compat_watch_memory(struct qemu_plugin_insn *insn, qemu_plugin_mem_cb cb, void *data,
 			 bool last);
 
+/*
+ * Call @cb when @insn, a function's first, is begun; compat_arguments() works
+ * in it. False when this interface cannot read registers.
+ */
+bool compat_watch_entry(struct qemu_plugin_insn *insn, qemu_plugin_exec_cb cb);
+
+/* The first two arguments of the function that is entered; false if not to be had. */
+bool compat_arguments(uint64_t arguments[2]);
+
 /* Copy the first bytes of @insn to @dest; returns how many, at most @len. */
 size_t compat_insn_bytes(const struct qemu_plugin_insn *insn, uint8_t *dest, size_t len);
 

@@ -23,7 +23,10 @@
 #include "window.h"
 
 /* What a function is hooked for: the names of options. */
-enum { HOOK_NONE, HOOK_POLL, HOOK_IRQ, HOOK_PACKET };
+enum { HOOK_NONE, HOOK_POLL, HOOK_IRQ, HOOK_PACKET, HOOK_DMA };
+
+/* The function that drivers/iotally calls for what a device has written. */
+#define DMA_MARK "iotally_dma_device_wrote"
 
 /* The poll and the interrupt that are being handled. */
 struct progress {
@@ -232,6 +235,33 @@ static void on_packet(unsigned int vcpu, void *data)
 		progress.packets++;
 }
 
+/*
+ * A counted driver tells that a device has written, by calling a function with
+ * the address and the length; the caches know the same memory by the address
+ * that the kernel has it at.
+ */
+static void on_device_wrote(unsigned int vcpu, void *data)
+{
+	uint64_t arguments[2], start, line;
+
+	if (!window.open)
+		return;
+	if (!compat_arguments(arguments)) {
+		message("cannot read the arguments of %s", DMA_MARK);
+		exit(EXIT_FAILURE);
+	}
+	window.dma_marks++;
+	/* A buffer is as long as the longest frame, most frames are not. */
+	if (arguments[1] > options.dma_bytes)
+		arguments[1] = options.dma_bytes;
+	start = options.direct_map + arguments[0];
+	for (line = start >> cache.line_shift;
+	     arguments[1] && line <= (start + arguments[1] - 1) >> cache.line_shift; line++) {
+		cache_device_wrote(&cache, line, options.dma == DMA_LLC);
+		window.dma_lines++;
+	}
+}
+
 /* The window */
 
 static void on_start(unsigned int vcpu, void *data)
@@ -297,6 +327,10 @@ static qemu_plugin_mem_cb hook_insn(struct qemu_plugin_insn *handle, const struc
 	case HOOK_PACKET:
 		if (entry)
 			watch_insn(handle, on_packet);
+		break;
+	case HOOK_DMA:
+		if (entry)
+			compat_watch_entry(handle, on_device_wrote);
 		break;
 	}
 	return on_access;
@@ -422,6 +456,8 @@ static int set_up(void)
 	if (hook_function("poll", options.poll, HOOK_POLL) ||
 	    hook_function("irq", options.irq, HOOK_IRQ) ||
 	    hook_function("packet", options.packet, HOOK_PACKET))
+		return -1;
+	if (options.dma != DMA_CACHED && hook_function("dma", DMA_MARK, HOOK_DMA))
 		return -1;
 	return 0;
 }

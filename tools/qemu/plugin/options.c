@@ -6,6 +6,7 @@
 
 #include "message.h"
 #include "options.h"
+#include "qemu_api.h"
 
 /* A number to the end of the string or to @stop, which is then skipped. */
 static bool parse_u64(const char **at, int base, char stop, uint64_t *value)
@@ -81,6 +82,13 @@ static bool set_switch(bool *to, const char *value)
 	return *to || !strcmp(value, "off");
 }
 
+/* cold, or llc for a device that writes into the last-level cache (DDIO) */
+static bool set_dma(enum dma *to, const char *value)
+{
+	*to = !strcmp(value, "llc") ? DMA_LLC : DMA_COLD;
+	return *to == DMA_LLC || !strcmp(value, "cold");
+}
+
 static bool is_key(const char *key, size_t len, const char *name)
 {
 	return len == strlen(name) && !strncmp(key, name, len);
@@ -112,6 +120,12 @@ static bool set_option(struct options *options, const char *key, size_t len, con
 		return set_cache(&options->cache[CACHE_LLC], value);
 	if (is_key(key, len, "cache"))
 		return set_switch(&options->cache_on, value);
+	if (is_key(key, len, "dma"))
+		return set_dma(&options->dma, value);
+	if (is_key(key, len, "dma_bytes"))
+		return parse_u64(&value, 10, '\0', &options->dma_bytes);
+	if (is_key(key, len, "direct_map"))
+		return parse_hex(&value, '\0', &options->direct_map);
 	return false;
 }
 
@@ -138,6 +152,10 @@ static int check_options(struct options *options)
 		message("%s=FILE is missing", options->symbols ? "out" : "symbols");
 		return -1;
 	}
+	if (options->dma != DMA_CACHED && PLUGIN_API < 4) {
+		message("dma=: this QEMU's plugins cannot read registers");
+		return -1;
+	}
 	if (!options->ioremap.n && !set_default_ioremap(options)) {
 		message("no memory for options");
 		return -1;
@@ -158,6 +176,9 @@ int options_parse(struct options *options, int argc, char **argv)
 			[CACHE_LLC] = { 8388608, 16, 64 },
 		},
 		.cache_on = true,
+		.dma_bytes = UINT64_MAX,
+		/* Four-level page tables, layout not randomised. */
+		.direct_map = 0xffff888000000000,
 	};
 	for (int i = 0; i < argc; i++) {
 		const char *equals = strchr(argv[i], '=');

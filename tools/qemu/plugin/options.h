@@ -20,6 +20,9 @@ struct ranges {
 	size_t n;
 };
 
+/* What the cache model does where a device has written. */
+enum dma { DMA_CACHED, DMA_COLD, DMA_LLC };
+
 struct options {
 	const char *symbols;
 	const char *out;
@@ -31,6 +34,9 @@ struct options {
 	uint64_t kernel_start;
 	struct cache_geometry cache[CACHE_LEVELS];
 	bool cache_on;
+	enum dma dma;
+	uint64_t dma_bytes;	/* a device writes so many at most, from the start on */
+	uint64_t direct_map;	/* where the kernel has physical address 0 */
 };
 
 /*

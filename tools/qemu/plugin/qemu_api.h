@@ -40,6 +40,7 @@ struct qemu_plugin_target {
 
 enum qemu_plugin_cb_flags {
 	QEMU_PLUGIN_CB_NO_REGS,
+	QEMU_PLUGIN_CB_R_REGS,
 };
 
 enum qemu_plugin_mem_rw {
@@ -83,6 +84,27 @@ void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *insn,
 						enum qemu_plugin_op op, void *ptr, uint64_t imm);
 #else
 struct qemu_plugin_scoreboard;
+struct qemu_plugin_register;
+
+/* GLib's arrays as their users see them; QEMU has the functions. */
+struct g_array {
+	void *data;
+	unsigned int len;
+};
+
+struct qemu_plugin_reg_descriptor {
+	struct qemu_plugin_register *handle;
+	const char *name;
+	const char *feature;
+};
+
+struct g_array *g_byte_array_new(void);
+struct g_array *g_byte_array_set_size(struct g_array *array, unsigned int length);
+void *g_array_free(struct g_array *array, int free_segment);
+
+/* Of the vCPU that runs; an array of descriptors, to be freed. */
+struct g_array *qemu_plugin_get_registers(void);
+int qemu_plugin_read_register(struct qemu_plugin_register *handle, struct g_array *buffer);
 
 /* Passed by value: one 64-bit counter inside every element of a scoreboard. */
 struct qemu_plugin_u64 {

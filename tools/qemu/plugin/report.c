@@ -201,6 +201,17 @@ static void put_irqs(FILE *out, struct window *window)
 	fputs("],\n", out);
 }
 
+static void put_dma(FILE *out, const struct window *window, const struct options *options)
+{
+	if (options->dma == DMA_CACHED)
+		fputs(" \"dma\": null,\n", out);
+	else
+		fprintf(out, " \"dma\": {\"to\": \"%s\", \"marks\": %" PRIu64
+			", \"lines\": %" PRIu64 "},\n",
+			options->dma == DMA_LLC ? "llc" : "memory", window->dma_marks,
+			window->dma_lines);
+}
+
 static void put_window(FILE *out, struct window *window, const struct options *options,
 		       const struct symbols *symbols, const uint64_t *counters)
 {
@@ -215,6 +226,7 @@ static void put_window(FILE *out, struct window *window, const struct options *o
 	put_mmio(out, window);
 	put_polls(out, window, options);
 	put_irqs(out, window);
+	put_dma(out, window, options);
 	fprintf(out, " \"packet_calls\": %" PRIu64 "}", window->packet_calls);
 }
 

@@ -32,6 +32,8 @@ void window_clear(struct window *window, size_t napi_ranges)
 	window->mmio_n = 0;
 	window->irqs_n = 0;
 	window->packet_calls = 0;
+	window->dma_marks = 0;
+	window->dma_lines = 0;
 }
 
 /* A figure that could not be kept would be a wrong figure. */

@@ -58,6 +58,8 @@ struct window {
 	struct irq_desc *irqs;
 	size_t irqs_n;
 	uint64_t packet_calls;
+	uint64_t dma_marks;
+	uint64_t dma_lines;
 };
 
 /* Returns 0, or -1 when out of memory. */

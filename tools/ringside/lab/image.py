@@ -54,7 +54,7 @@ def _module_list(kernel: LabKernel, profile: Profile) -> list[tuple[str, bytes]]
     if profile.quirk:
         path = built_module(kernel, QUIRKS, profile.quirk.module)
         modules.append((f"{path.name} {profile.quirk.parameters}", path.read_bytes()))
-    files = kernel.module_closure([qemu.GENERATOR_DRIVER])
+    files = kernel.module_closure([qemu.generator(kernel.replaced)])
     files += [path for path in module_files(kernel, profile) if path not in files]
     for path in files:
         name = path.name.split(".ko")[0]
@@ -67,9 +67,9 @@ def _module_list(kernel: LabKernel, profile: Profile) -> list[tuple[str, bytes]]
 
 def driver_file(kernel: LabKernel, profile: Profile) -> Path:
     """The module under test; a kernel without it cannot be measured."""
-    if profile.out_of_tree:
-        return built_module(kernel, profile.source, profile.driver)
     path = kernel.module_file(profile.driver)
+    if path is None and profile.out_of_tree:
+        return built_module(kernel, profile.source, profile.driver)
     if path is None:
         raise CannotMeasure(f"kernel {kernel.release} has no module {profile.driver}")
     return path

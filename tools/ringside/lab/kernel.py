@@ -6,7 +6,8 @@ import lzma
 import os
 import re
 import subprocess
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ringside import builds, cache
@@ -31,6 +32,8 @@ class LabKernel:
     key: str
     # Of the archive, when it was asked for: its headers are there.
     suite: str = ""
+    # Modules that are loaded in place of the package's, by name, underscores only.
+    replaced: Mapping[str, Path] = field(default_factory=dict)
 
     def config_hash(self) -> str:
         """SHA-256 of the configuration."""
@@ -38,7 +41,8 @@ class LabKernel:
 
     def module_file(self, name: str) -> Path | None:
         """The file of a module (dashes and underscores alike), None if there is none."""
-        return _module_index(self.modules).get(name.replace("-", "_"))
+        plain = name.replace("-", "_")
+        return self.replaced.get(plain) or _module_index(self.modules).get(plain)
 
     def module_closure(self, names: list[str]) -> list[Path]:
         """Files of the modules and of all that they need, in loading order.
@@ -104,8 +108,8 @@ def module_depends(image: bytes) -> list[str]:
     return [name for name in match[1].decode().split(",") if name] if match else []
 
 
-def _release_of(image: Path) -> str:
-    """The release in the image's header (Documentation/arch/x86/boot.rst)."""
+def banner(image: Path) -> str:
+    """The version in the image's header (Documentation/arch/x86/boot.rst)."""
     with image.open("rb") as file:
         head = file.read(0x10000)
     at, magic = _BOOT_MAGIC
@@ -115,10 +119,14 @@ def _release_of(image: Path) -> str:
         )
     _check_whole(image, head)
     offset = int.from_bytes(head[_VERSION_AT : _VERSION_AT + 2], "little") + 0x200
-    match = re.match(rb"([0-9A-Za-z.+~_-]+)[ \0]", head[offset : offset + 128])
+    return head[offset : offset + 256].partition(b"\0")[0].decode("ascii", "replace")
+
+
+def _release_of(image: Path) -> str:
+    match = re.match(r"[0-9A-Za-z.+~_-]+(?= |$)", banner(image))
     if not match:
         raise CannotMeasure(f"{image} does not say its release")
-    return match[1].decode()
+    return match[0]
 
 
 def _check_whole(image: Path, head: bytes) -> None:
@@ -181,7 +189,7 @@ def _from_package_file(path: Path) -> LabKernel:
 def find(name: str | None) -> LabKernel:
     """The kernel that --kernel names: a folder, a package, or the stock 6.12 for None."""
     if name is None:
-        return from_folder(_set_up(["kernel"], "no lab kernel"))
+        return from_folder(set_up(["kernel"], "no lab kernel"))
     if Path(name).is_dir() and name:
         return from_folder(Path(name).resolve())
     if name.endswith(".deb") and Path(name).is_file():
@@ -195,10 +203,10 @@ def find(name: str | None) -> LabKernel:
             f"--kernel '{shown}': needs a folder, PACKAGE or PACKAGE@SUITE"
         )
     words = [*(["--suite", suite] if suite else []), "kernel", package]
-    return replace(from_folder(_set_up(words, f"--kernel {shown}")), suite=suite)
+    return replace(from_folder(set_up(words, f"--kernel {shown}")), suite=suite)
 
 
-def _set_up(words: list[str], what: str) -> Path:
+def set_up(words: list[str], what: str) -> Path:
     """The folder that the set-up unpacked; it knows what is no package's name."""
     command = [str(builds.TREE / "tools/setup/run"), *words]
     result = subprocess.run(command, check=False, capture_output=True, text=True)
@@ -220,7 +228,7 @@ def headers(kernel: LabKernel) -> Path:
     suite = ["--suite", kernel.suite] if kernel.suite else []
     what = f"no headers of kernel {kernel.release}"
     try:
-        return _set_up([*suite, "headers", kernel.release], what)
+        return set_up([*suite, "headers", kernel.release], what)
     except UsageError as error:
         # Not the user's: a kernel was named, not its headers.
         raise CannotMeasure(str(error)) from error

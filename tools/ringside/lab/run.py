@@ -39,6 +39,8 @@ class Outcome:
     regions: list[dict[str, Any]]
     statistics: dict[str, dict[str, int]] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
+    # Counts of a counted driver by line; empty for others.
+    sites: str = ""
     host_s: float = field(default=0.0, compare=False)
 
     def values(self, key: str) -> list[str]:
@@ -112,6 +114,7 @@ class _Tally:
 def _plugin_argument(
     snapshot: Snapshot, folder: Path, cache_model: dict[str, str]
 ) -> str:
+    """The plugin and its options; the cache model's are passed as they are."""
     options = [
         str(builds.plugin(qemu.find().plugin_api)),
         f"symbols={snapshot.symbol_table()}",
@@ -159,6 +162,8 @@ def _collect(guest: Guest, truth: dict[str, Any], status: int) -> Outcome:
             outcome.output = frame.text
         elif frame.type.startswith("statistics."):
             outcome.statistics[frame.type[11:]] = _statistics(frame.text)
+        elif frame.type == "sites":
+            outcome.sites = frame.text
         elif frame.type == "log":
             outcome.log = _log_trouble(frame.text)
     return outcome
@@ -172,8 +177,8 @@ def execute(
 ) -> Outcome:
     """Restores the guest, runs the command in it and gathers the counts.
 
-    cache_model is the plugin's geometry (l1d, l2, llc); None runs without the
-    plugin. progress is told how many progress marks have passed.
+    cache_model is the plugin's geometry (l1d, l2, llc) and what DMA does to it
+    (dma); None runs without the plugin. progress is told how many progress marks have passed.
     """
     with cache.scratch_folder() as folder:
         snapshot.prepare(folder)

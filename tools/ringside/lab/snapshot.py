@@ -23,7 +23,7 @@ _FORMAT = "2"
 _TAG = "ready"
 _DISK_BYTES = "64M"
 # About 85 MB each; those of other kernels, QEMUs and older sources go first.
-_KEPT = 40
+_KEPT = 60
 _PAUSE_S = 60.0
 _IORESOURCE_IO = 0x100
 _IORESOURCE_MEM = 0x200
@@ -145,7 +145,8 @@ def _boot(kernel: LabKernel, profile: Profile, folder: Path) -> Guest:
 
 def _machine(kernel: LabKernel, profile: Profile, folder: Path) -> list[str]:
     """The QEMU command whose initrd is in the folder."""
-    arguments = qemu.machine(profile, kernel.image, folder / "initrd")
+    device = qemu.generator(kernel.replaced)
+    arguments = qemu.machine(profile, kernel.image, folder / "initrd", device)
     return [str(qemu.find().path), *arguments]
 
 
@@ -215,7 +216,7 @@ def get(kernel: LabKernel, profile: Profile) -> Snapshot:
     """The snapshot of that profile on that kernel, made when there is none yet."""
     archive = image.build(kernel, profile)
     # The archive itself is in the key, its path is not: each boot has another.
-    shape = qemu.machine(profile, kernel.image, Path("initrd"))
+    shape = _machine(kernel, profile, Path())[1:]
     key = cache.key_of(_FORMAT, kernel.key, archive, qemu.find().version_text, *shape)
     folder = cache.once("snapshots", key, lambda path: _make(kernel, profile, path))
     os.utime(folder)

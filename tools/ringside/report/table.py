@@ -52,7 +52,7 @@ _LONGEST_NAME = 40
 
 
 @dataclass(frozen=True)
-class _Column:
+class Column:
     """One column of any table here; numbers stand right, names left."""
 
     heading: str
@@ -66,28 +66,26 @@ def render(document: Document, console: Console) -> None:
     measured = [run for run in runs if _has_share(run)]
     _show_wide_or_split(console, "Per packet, generator's share taken off", runs)
     if measured:
-        _show(
-            console, "Generator's share per packet", _share_columns(console, measured)
-        )
-    _show_lines(console, [*notes(runs), environment_text(document)])
+        show(console, "Generator's share per packet", _share_columns(console, measured))
+    show_lines(console, [*notes(runs), environment_text(document)])
 
 
 def render_detail(document: Document, console: Console) -> None:
     """Print where each run's costs lie: groups, functions, polls, regions, checks."""
     for run in document["runs"]:
-        _show_lines(console, [load_text(run), *run_notes(run)])
+        show_lines(console, [load_text(run), *run_notes(run)])
         if run["groups"]:
-            _show(console, "By group, per packet", _group_columns(run))
+            show(console, "By group, per packet", _group_columns(run))
         if run["functions"]:
-            _show(console, "By function, per packet", _function_columns(run))
+            show(console, "By function, per packet", _function_columns(run))
         if run["packets_per_poll"]:
-            _show(console, "Packets per poll", _poll_columns(run))
+            show(console, "Packets per poll", _poll_columns(run))
         if run["regions"]:
-            _show(console, "Register accesses by region", _region_columns(run))
+            show(console, "Register accesses by region", _region_columns(run))
         if run["checks"]:
-            _show(console, "Checks", _check_columns(run))
-        _show_lines(console, run["log_excerpt"])
-    _show_lines(console, [environment_text(document)])
+            show(console, "Checks", check_columns(run))
+        show_lines(console, run["log_excerpt"])
+    show_lines(console, [environment_text(document)])
 
 
 def _has_share(run: Run) -> bool:
@@ -97,39 +95,39 @@ def _has_share(run: Run) -> bool:
 def _show_wide_or_split(console: Console, title: str, runs: Sequence[Run]) -> None:
     """Print the summary as one table where it fits, else as two."""
     load = _load_columns(console, runs)
-    status = _Column("status", [run["status"] for run in runs], left=True)
+    status = Column("status", [run["status"] for run in runs], left=True)
     traffic = [
         *_figure_columns(runs, "per_packet", (*ACCESSES, "irqs", "polls")),
-        _Column("pkt/ irq", [figure_text("", run["packets_per_irq"]) for run in runs]),
+        Column("pkt/ irq", [figure_text("", run["packets_per_irq"]) for run in runs]),
     ]
     work = [
         *_figure_columns(runs, "per_packet", _COSTS),
-        _Column("delivered/ sent", [delivered_text(run) for run in runs]),
+        Column("delivered/ sent", [delivered_text(run) for run in runs]),
     ]
     wide = [*load, *traffic, *work, status]
     if _is_plain(console) or _fits(console, wide, _LONGEST_NAME):
-        _show(console, title, wide)
+        show(console, title, wide)
     else:
-        _show(console, title, [*load, *traffic, status])
-        _show(console, "", [*load, *work, status])
+        show(console, title, [*load, *traffic, status])
+        show(console, "", [*load, *work, status])
 
 
-def _load_columns(console: Console, runs: Sequence[Run]) -> list[_Column]:
+def _load_columns(console: Console, runs: Sequence[Run]) -> list[Column]:
     """Return NIC and load; on a terminal without what all runs have in common."""
     everything = _is_plain(console)
-    columns = [_Column("nic", [run["nic"] for run in runs], left=True)]
+    columns = [Column("nic", [run["nic"] for run in runs], left=True)]
     if everything or differing_driver(runs):
-        columns.append(_Column("driver", [run["driver"] for run in runs], left=True))
+        columns.append(Column("driver", [run["driver"] for run in runs], left=True))
     if everything or several(runs, "direction"):
-        columns.append(_Column("dir", [run["direction"] for run in runs], left=True))
+        columns.append(Column("dir", [run["direction"] for run in runs], left=True))
     return [
         *columns,
-        _Column("rate", [str(run["rate_pps"]) for run in runs]),
-        _Column("size", [str(run["size"]) for run in runs]),
+        Column("rate", [str(run["rate_pps"]) for run in runs]),
+        Column("size", [str(run["size"]) for run in runs]),
     ]
 
 
-def _share_columns(console: Console, runs: Sequence[Run]) -> list[_Column]:
+def _share_columns(console: Console, runs: Sequence[Run]) -> list[Column]:
     """Return the generator's share; on a terminal without what is 0 everywhere."""
     share = "generator_per_packet"
     names = [
@@ -142,23 +140,23 @@ def _share_columns(console: Console, runs: Sequence[Run]) -> list[_Column]:
 
 def _figure_columns(
     runs: Sequence[Run], field: str, names: Iterable[str]
-) -> list[_Column]:
+) -> list[Column]:
     return [
-        _Column(_HEADINGS[name], [figure_text(name, run[field][name]) for run in runs])
+        Column(_HEADINGS[name], [figure_text(name, run[field][name]) for run in runs])
         for name in names
     ]
 
 
-def _cost_columns(entries: Sequence[Run]) -> list[_Column]:
+def _cost_columns(entries: Sequence[Run]) -> list[Column]:
     return [
-        _Column(_HEADINGS[name], [figure_text(name, entry[name]) for entry in entries])
+        Column(_HEADINGS[name], [figure_text(name, entry[name]) for entry in entries])
         for name in _COSTS
     ]
 
 
-def _group_columns(run: Run) -> list[_Column]:
+def _group_columns(run: Run) -> list[Column]:
     entries = [*run["groups"], _sum_row("all", run["groups"])]
-    names = _Column("group", [entry["name"] for entry in entries], left=True)
+    names = Column("group", [entry["name"] for entry in entries], left=True)
     return [names, *_cost_columns(entries)]
 
 
@@ -167,19 +165,19 @@ def _sum_row(name: str, entries: Sequence[Run]) -> dict[str, Any]:
     return {"name": name, "module": "", "group": "", **costs}
 
 
-def _function_columns(run: Run) -> list[_Column]:
+def _function_columns(run: Run) -> list[Column]:
     ranked = by_instructions(run["functions"])
     entries, rest = ranked[:TOP_FUNCTIONS], ranked[TOP_FUNCTIONS:]
     if rest:
         entries.append(_sum_row(f"({len(rest)} more)", rest))
     labels = [
-        _Column(field, [entry[field] for entry in entries], left=True)
+        Column(field, [entry[field] for entry in entries], left=True)
         for field in ("name", "module", "group")
     ]
     return [*labels, *_cost_columns(entries)]
 
 
-def _poll_columns(run: Run) -> list[_Column]:
+def _poll_columns(run: Run) -> list[Column]:
     bins = sorted(run["packets_per_poll"], key=lambda entry: int(entry["packets"]))
     highest = max(1, *[entry["polls"] for entry in bins])
     bars = [
@@ -188,22 +186,22 @@ def _poll_columns(run: Run) -> list[_Column]:
         for entry in bins
     ]
     return [
-        _Column("packets", [str(entry["packets"]) for entry in bins]),
-        _Column("polls", [str(entry["polls"]) for entry in bins]),
-        _Column("", bars, left=True),
+        Column("packets", [str(entry["packets"]) for entry in bins]),
+        Column("polls", [str(entry["polls"]) for entry in bins]),
+        Column("", bars, left=True),
     ]
 
 
-def _region_columns(run: Run) -> list[_Column]:
+def _region_columns(run: Run) -> list[Column]:
     regions = run["regions"]
     return [
-        _Column("region", [region["name"] for region in regions], left=True),
-        _Column("space", [region["space"] for region in regions], left=True),
-        _Column("bar", [count_text(region["bar"]) for region in regions]),
-        _Column("reads", [str(region["reads"]) for region in regions]),
-        _Column("writes", [str(region["writes"]) for region in regions]),
+        Column("region", [region["name"] for region in regions], left=True),
+        Column("space", [region["space"] for region in regions], left=True),
+        Column("bar", [count_text(region["bar"]) for region in regions]),
+        Column("reads", [str(region["reads"]) for region in regions]),
+        Column("writes", [str(region["writes"]) for region in regions]),
         *(
-            _Column(heading, [figure_text(name, region[name]) for region in regions])
+            Column(heading, [figure_text(name, region[name]) for region in regions])
             for heading, name in (
                 ("rd/ packet", "reads_per_packet"),
                 ("wr/ packet", "writes_per_packet"),
@@ -212,9 +210,10 @@ def _region_columns(run: Run) -> list[_Column]:
     ]
 
 
-def _check_columns(run: Run) -> list[_Column]:
+def check_columns(run: Run) -> list[Column]:
+    """Return the run's checks."""
     return [
-        _Column(field, [check[field] for check in run["checks"]], left=True)
+        Column(field, [check[field] for check in run["checks"]], left=True)
         for field in ("name", "result", "detail")
     ]
 
@@ -223,21 +222,22 @@ def _is_plain(console: Console) -> bool:
     return not console.is_terminal or console.is_dumb_terminal
 
 
-def _width(column: _Column) -> int:
+def _width(column: Column) -> int:
     return max(len(_ascii(t)) for t in (*column.heading.split(" "), *column.cells))
 
 
-def _fits(console: Console, columns: Sequence[_Column], names: int) -> bool:
+def _fits(console: Console, columns: Sequence[Column], names: int) -> bool:
     """Tell whether the columns fit with names cut into lines of that many."""
     widths = [min(_width(c), names) if c.left else _width(c) for c in columns]
     # Columns have one space between them.
     return sum(widths) + len(columns) - 1 <= console.width
 
 
-def _show(console: Console, title: str, columns: Sequence[_Column]) -> None:
+def show(console: Console, title: str, columns: Sequence[Column]) -> None:
+    """Print columns as a table where it fits, else as plain lines that may run over."""
     # Rich would cut digits off where it has no room: rather let lines run over.
     if _is_plain(console) or not _fits(console, columns, _SHORTEST_NAME):
-        _show_lines(console, [title, *_plain_lines(columns)])
+        show_lines(console, [title, *_plain_lines(columns)])
         return
     if title:
         console.print(Text(title, style="bold"))
@@ -245,7 +245,7 @@ def _show(console: Console, title: str, columns: Sequence[_Column]) -> None:
     console.print()
 
 
-def _show_lines(console: Console, lines: Sequence[str]) -> None:
+def show_lines(console: Console, lines: Sequence[str]) -> None:
     """Print lines as they are, whatever they hold, and an empty one below."""
     plain = _is_plain(console)
     for line in lines:
@@ -257,7 +257,7 @@ def _show_lines(console: Console, lines: Sequence[str]) -> None:
         console.print()
 
 
-def _rich_table(columns: Sequence[_Column]) -> Table:
+def _rich_table(columns: Sequence[Column]) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False)
     for column in columns:
         table.add_column(
@@ -274,7 +274,7 @@ def _rich_table(columns: Sequence[_Column]) -> Table:
     return table
 
 
-def _plain_lines(columns: Sequence[_Column]) -> list[str]:
+def _plain_lines(columns: Sequence[Column]) -> list[str]:
     """Return heading and rows in columns of one width, headings without spaces."""
     padded = []
     for column in columns:
