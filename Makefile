@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What one does with a fresh clone: each target sets up what it needs.
 
-.PHONY: help setup bench kunit test lint perf settings zoo ledgers clean
+.PHONY: help setup bench kunit test lint perf settings zoo ledgers soak peers clean
 
 help:
 	@echo 'make bench   set up what is missing, then measure: ./ringside bench $$(ARGS)'
@@ -11,6 +11,8 @@ help:
 	@echo 'make settings  measure the reference driver, write docs/reference-driver.md'
 	@echo 'make zoo     build the drivers of TREE, a kernel source, counted; write docs/ledger-drivers.md'
 	@echo 'make ledgers  measure builds of tulip and 8139too by line, write docs/ledger.md'
+	@echo 'make soak    the reference driver in a debug kernel; write docs/reference-driver.md'
+	@echo 'make peers   the kernel'"'"'s selftests on it; write docs/kernel-selftests.md'
 	@echo 'make lint    set up, then lint only'
 	@echo 'make setup   only set up what ./ringside needs'
 	@echo 'make clean   remove what was built here (the cache stays)'
@@ -47,6 +49,17 @@ zoo: setup
 
 ledgers: setup
 	@PYTHONPATH=tools /usr/bin/python3 -B tools/ledgers/ledgers.py
+
+soak:
+	@tools/setup/run bench
+	@tools/setup/run packages kunit
+	@tools/setup/run packages peers
+	@PYTHONPATH=tools /usr/bin/python3 -B tools/soak/soak.py
+
+peers:
+	@tools/setup/run bench
+	@tools/setup/run packages peers
+	@PYTHONPATH=tools /usr/bin/python3 -B tools/peers/peers.py
 
 clean:
 	rm -rf build

@@ -172,7 +172,9 @@ def live_settings(soak: Soak) -> Iterator[Change]:
     def one(title: str, *words: str) -> Change:
         return Change(title, lambda: void(call(*words)))
 
-    yield one("rx-copybreak", "ethtool", "--set-tunable", name, "rx-copybreak", copybreak)
+    yield one(
+        "rx-copybreak", "ethtool", "--set-tunable", name, "rx-copybreak", copybreak
+    )
     yield one("coalesce", "ethtool", "-C", name, "rx-usecs", usecs)
     for word in ("promisc", "allmulticast"):
         value = dice.choice(["on", "off"])
@@ -286,7 +288,9 @@ def make_change(soak: Soak, change: Change) -> None:
 def rate_for(soak: Soak) -> int:
     """A rate at which a stall of the machine does not fill the smaller ring."""
     text = call("ethtool", "-g", soak.port.name).rpartition("Current")[2]
-    sizes = [int(size) for size in re.findall(r"^(?:RX|TX):\s+(\d+)$", text, re.MULTILINE)]
+    sizes = [
+        int(size) for size in re.findall(r"^(?:RX|TX):\s+(\d+)$", text, re.MULTILINE)
+    ]
     most = max(10, int(min(sizes, default=64) / _STALL_S))
     return min(most, soak.dice.choice(_RATES_PPS))
 

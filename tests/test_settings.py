@@ -6,10 +6,7 @@ import sys
 from types import ModuleType
 from typing import Any
 
-import pytest
-
 from ringside import builds, profiles
-from ringside.errors import CannotMeasure
 
 
 def _load() -> ModuleType:
@@ -45,7 +42,7 @@ def test_every_chip_has_profiles_and_marks() -> None:
     for chip, ours in tool._CHIPS.items():  # pylint: disable=protected-access
         in_tree, out_of_tree = profiles.choose(f"{chip},{ours}")
         assert in_tree.pci_ids == out_of_tree.pci_ids and out_of_tree.out_of_tree
-        assert tool.put_between_marks(page, chip, "TABLE").count("TABLE") == 1
+        assert page.count(f"<!-- settings {chip}: ") == 2
 
 
 def test_a_chip_has_only_the_settings_that_it_can() -> None:
@@ -67,17 +64,3 @@ def test_the_best_row_costs_no_more_in_anything() -> None:
     assert tool.best_of([rows[0], rows[2]]) is None
     text = tool.table(rows)
     assert text.count("**") == 2 and "| **a** | 2.00 | 2.00 |" in text
-
-
-def test_a_page_without_marks_is_refused() -> None:
-    """Nothing is written over."""
-    with pytest.raises(CannotMeasure, match="no marks of tulip"):
-        tool.put_between_marks("# A page\n", "tulip", "TABLE")
-
-
-def test_writing_twice_replaces() -> None:
-    """What stands around the marks stays."""
-    page = "a\n<!-- settings tulip: begin -->\nold\n<!-- settings tulip: end -->\nb\n"
-    once = tool.put_between_marks(page, "tulip", "new\n")
-    assert "old" not in once and once.startswith("a\n") and once.endswith("\nb\n")
-    assert tool.put_between_marks(once, "tulip", "new\n") == once

@@ -182,6 +182,14 @@ static int rs_set_ringparam(struct net_device *netdev,
 	return err;
 }
 
+/* One queue each way, served by one vector; there is nothing to choose. */
+static void rs_get_channels(struct net_device *netdev,
+			    struct ethtool_channels *channels)
+{
+	channels->max_combined = 1;
+	channels->combined_count = 1;
+}
+
 static int rs_get_coalesce(struct net_device *netdev,
 			   struct ethtool_coalesce *coalesce,
 			   struct kernel_ethtool_coalesce *kernel_coalesce,
@@ -311,6 +319,7 @@ const struct ethtool_ops rs_ethtool_ops = {
 	.set_tunable = rs_set_tunable,
 	.get_ringparam = rs_get_ringparam,
 	.set_ringparam = rs_set_ringparam,
+	.get_channels = rs_get_channels,
 	.get_coalesce = rs_get_coalesce,
 	.set_coalesce = rs_set_coalesce,
 	.get_regs_len = rs_get_regs_len,

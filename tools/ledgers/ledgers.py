@@ -11,6 +11,7 @@ from typing import Any
 from ringside import bench, builds, ledger, profiles
 from ringside.errors import CannotMeasure
 from ringside.lab import counted, kernel, source
+from ringside.report import pages
 
 _PAGE = builds.TREE / "docs/ledger.md"
 _LOAD = bench.Load(20000, 60, 2000, "rx")
@@ -85,16 +86,6 @@ def table(entries: Mapping[str, dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def put_between_marks(page: str, nic: str, text: str) -> str:
-    """The page with that text in the place that the NIC's marks leave for it."""
-    begin, end = (f"<!-- ledgers {nic}: {word} -->\n" for word in ("begin", "end"))
-    before, found, rest = page.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise CannotMeasure(f"docs/ledger.md has no marks of {nic}")
-    return f"{before}{begin}\n{text}\n{end}{after}"
-
-
 def main() -> None:
     """Measures the tables into the page."""
     lab_kernel = kernel.find(None)
@@ -102,9 +93,7 @@ def main() -> None:
         entries = {
             n: _measure(lab_kernel, nic, build) for n, build in builds_of.items()
         }
-        page = _PAGE.read_text(encoding="utf-8")
-        page = put_between_marks(page, nic, table(entries))
-        _PAGE.write_text(page, encoding="utf-8")
+        pages.write(_PAGE, f"ledgers {nic}", table(entries))
         print(f"wrote the ledgers of {nic} into {_PAGE.relative_to(builds.TREE)}")
 
 

@@ -18,6 +18,7 @@ from typing import Any
 from ringside import bench, builds, cache, profiles
 from ringside.errors import CannotMeasure
 from ringside.lab import kernel
+from ringside.report import pages
 
 _PAGE = builds.TREE / "docs/reference-driver.md"
 _LOAD = bench.Load(20000, 60, 2000, "rx")
@@ -174,16 +175,6 @@ def measure(lab_kernel: kernel.LabKernel, chip: str, names: list[str]) -> str:
         return table([future.result() for future in futures])
 
 
-def put_between_marks(page: str, chip: str, text: str) -> str:
-    """The page with that text in the place that the chip's marks leave for it."""
-    begin, end = (f"<!-- settings {chip}: {word} -->\n" for word in ("begin", "end"))
-    before, found, rest = page.partition(begin)
-    _, closed, after = rest.partition(end)
-    if not found or not closed:
-        raise CannotMeasure(f"docs/reference-driver.md has no marks of {chip}")
-    return f"{before}{begin}\n{text}\n{end}{after}"
-
-
 def main() -> None:
     """Measures chips into the page, or the settings that were named onto the terminal."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -198,8 +189,7 @@ def main() -> None:
             if arguments.setting:
                 print(text, end="")
                 continue
-            page = _PAGE.read_text(encoding="utf-8")
-            _PAGE.write_text(put_between_marks(page, chip, text), encoding="utf-8")
+            pages.write(_PAGE, f"settings {chip}", text)
             print(f"wrote the table of {chip} into {_PAGE.relative_to(builds.TREE)}")
 
 

@@ -38,7 +38,9 @@ class Finding:
     detail: str
 
 
-def job(nics: Sequence[Profile], seconds: float, seed: int, debug: bool) -> userland.Job:
+def job(
+    nics: Sequence[Profile], seconds: float, seed: int, debug: bool
+) -> userland.Job:
     """What the guest runs: a soak of each port at once, then the checks."""
     program = builds.TREE / "selftests/soak.py"
     lines = ["echo 1 > /sys/kernel/debug/dma-api/all_errors"] if debug else []
@@ -141,16 +143,16 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--nic", help="profiles, commas between; shows, writes nothing")
-    parser.add_argument("--stock", action="store_true", help="on the lab's stock kernel")
+    parser.add_argument(
+        "--stock", action="store_true", help="on the lab's stock kernel"
+    )
     options = parser.parse_args()
     all_of_them = [p.name for p in profiles.all_profiles() if p.out_of_tree]
     try:
         nics = profiles.choose(options.nic or ",".join(all_of_them))
         lab_kernel = kernel.find(None) if options.stock else debug_kernel.find()
         machine = userland.Machine(lab_kernel, nics, memory_mib=2048)
-        taps, findings = soak(
-            machine, options.seconds, options.seed, not options.stock
-        )
+        taps, findings = soak(machine, options.seconds, options.seed, not options.stock)
     except CannotMeasure as error:
         print(f"ringside: {error}", file=sys.stderr)
         return EXIT_CANNOT_MEASURE

@@ -138,7 +138,7 @@ def _wire(name: str, profile: Profile | None, slot: int) -> list[str]:
     words = "".join(f",{key}={value}" for key, value in properties.items())
     return [
         *("-netdev", f"hubport,hubid={number},id={name}"),
-        *("-device", f"{device},netdev={name},addr={slot},romfile={words}"),
+        *("-device", f"{device},netdev={name},addr={slot:#x},romfile={words}"),
     ]
 
 
