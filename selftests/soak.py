@@ -22,6 +22,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 EXIT_SKIP = 4
@@ -34,6 +35,14 @@ _SCHEMES = ("rx-copy", "rx-map", "rx-page-pool")
 _DROPS = ("drop-stack", "drop-stack-raw", "drop-driver")
 # Counters of /sys/class/net that hold frames which a port took and dropped.
 _LOST = ("rx_dropped", "rx_errors", "rx_missed_errors", "rx_nohandler")
+
+CHECKS = (
+    "live changes lose no frame",
+    "exact again after a stop",
+    "no frame twice or damaged",
+    "a refused change changes nothing",
+    "the link comes back",
+)
 
 
 class Refused(Exception):
@@ -128,20 +137,13 @@ class Soak:
     rounds: Counter[str] = field(default_factory=Counter)
     frames: int = 0
     size: int = 60
+    # What the round does, for a line about it.
+    now: str = ""
 
     def note(self, check: str, what: str) -> None:
         """Something is wrong."""
         self.wrong[check].append(what)
         print(f"# {check}: {what}", flush=True)
-
-
-CHECKS = (
-    "live changes lose no frame",
-    "exact again after a stop",
-    "no frame twice or damaged",
-    "a refused change changes nothing",
-    "the link comes back",
-)
 
 
 def live_flags(soak: Soak) -> Iterator[Change]:
@@ -153,14 +155,14 @@ def live_flags(soak: Soak) -> Iterator[Change]:
             continue
         value = bool(dice.getrandbits(1))
         word = f"{name} {'on' if value else 'off'}"
-        yield Change(word, lambda n=name, v=value: port.set_flags({n: v}))
+        yield Change(word, partial(port.set_flags, {name: value}))
     for group in (_SCHEMES, _DROPS):
         names = [name for name in group if name in known]
         for chosen in (*names, "none"):
             flags = {name: name == chosen for name in names}
             if names:
                 word = f"{'/'.join(names)}: {chosen}"
-                yield Change(word, lambda f=flags: port.set_flags(f))
+                yield Change(word, partial(port.set_flags, flags))
 
 
 def live_settings(soak: Soak) -> Iterator[Change]:
@@ -295,35 +297,38 @@ def rate_for(soak: Soak) -> int:
     return min(most, soak.dice.choice(_RATES_PPS))
 
 
+def balance(soak: Soak, check: str, found: list[Sent], drops: tuple[int, int]) -> None:
+    """Every frame of both directions was delivered or counted."""
+    for stream, dropped in zip(found, drops):
+        if stream.sent != stream.delivered + stream.stack_drops + dropped:
+            soak.note(check, f"{soak.now}: {stream}, {dropped} counted")
+
+
 def play(soak: Soak, changes: list[Change]) -> None:
     """One round: traffic, and changes in the middle of it."""
-    port, peer = soak.port, soak.peer
     stops = any(change.stops for change in changes)
-    kind = "stop" if stops else "live" if changes else "calm"
-    check = "exact again after a stop" if not changes else "live changes lose no frame"
+    soak.rounds["stop" if stops else "live" if changes else "calm"] += 1
+    check = CHECKS[0] if changes else CHECKS[1]
     rate = rate_for(soak)
-    before = (port.lost(), port.unsent() + peer.lost())
+    soak.now = f"{[change.name for change in changes]} at {rate} pps"
+    before = (soak.port.lost(), soak.port.unsent() + soak.peer.lost())
     with traffic(soak, rate, int(rate * _ROUND_S)) as sender:
         for change in changes:
             time.sleep(soak.dice.random() * _ROUND_S / (len(changes) + 1))
             make_change(soak, change)
         text, _ = sender.communicate(timeout=120)
-    soak.rounds[kind] += 1
     found = streams(text)
-    what = [change.name for change in changes]
     for stream in found:
         soak.frames += stream.sent
         if stream.duplicated or stream.corrupted:
-            soak.note("no frame twice or damaged", f"{what}: {stream}")
+            soak.note("no frame twice or damaged", f"{soak.now}: {stream}")
     if stops:
         return
     if sender.returncode or len(found) != 2:
-        soak.note(check, f"{what}: the sender ended: {text.strip()}")
+        soak.note(check, f"{soak.now}: the sender ended: {text.strip()}")
         return
-    counted = (port.lost() - before[0], port.unsent() + peer.lost() - before[1])
-    for stream, drops in zip(found, counted):
-        if stream.sent != stream.delivered + stream.stack_drops + drops:
-            soak.note(check, f"{what} at {rate} pps: {stream}, {drops} counted")
+    after = (soak.port.lost(), soak.port.unsent() + soak.peer.lost())
+    balance(soak, check, found, (after[0] - before[0], after[1] - before[1]))
 
 
 def run(soak: Soak, seconds: float) -> None:
@@ -364,34 +369,41 @@ def report(soak: Soak, seconds: float) -> int:
     return 1 if any(soak.wrong.values()) else 0
 
 
-def main() -> int:
-    """Exit status 0, 1 or, when something is missing, 4."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def arguments() -> argparse.Namespace:
+    """The command line; NETIF names the port as in the kernel's tests."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--port", default=os.environ.get("NETIF", "port0"))
     parser.add_argument("--peer", default="gen0", help="at the other end of the wire")
     parser.add_argument("--sender", default="sender", help="Ringside's sender")
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--seed", type=int, default=1)
-    options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    return parser.parse_args()
 
-    print("TAP version 13")
-    print(f"1..{len(CHECKS)}")
-    soak = Soak(
-        Port(options.port),
-        Port(options.peer),
-        options.sender,
-        random.Random(options.seed),
-    )
+
+def missing(soak: Soak) -> str | None:
+    """Why there is nothing to do here; both ports are brought up."""
     for port in (soak.port, soak.peer):
         try:
             call("ip", "link", "set", port.name, "up")
         except (Refused, FileNotFoundError) as error:
-            print(f"ok 1 soak # SKIP {error}")
-            return EXIT_SKIP
-    if not soak.port.wait_for_carrier() or not soak.peer.wait_for_carrier():
-        print("ok 1 soak # SKIP no link")
+            return str(error)
+    if not all(port.wait_for_carrier() for port in (soak.port, soak.peer)):
+        return "no link"
+    return None
+
+
+def main() -> int:
+    """Exit status 0, 1 or, when something is missing, 4."""
+    options = arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    dice = random.Random(options.seed)
+    soak = Soak(Port(options.port), Port(options.peer), options.sender, dice)
+    print("TAP version 13")
+    why = missing(soak)
+    if why:
+        print(f"1..0 # SKIP {why}")
         return EXIT_SKIP
+    print(f"1..{len(CHECKS)}")
     run(soak, options.seconds)
     return report(soak, options.seconds)
 

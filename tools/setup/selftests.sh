@@ -25,5 +25,5 @@ finish_selftests() {
 		"$PACKAGE/tools/testing/selftests" "$PACKAGE/tools/net/ynl" \
 		"$PACKAGE/Documentation/netlink" 2>/dev/null ||
 		die "cannot unpack the selftests of $PACKAGE under $CACHE"
-	rm -rf -- "$1/usr"
+	rm -rf -- "${1:?}/usr"
 }

@@ -60,7 +60,7 @@ if [ -e /sys/power/pm_test ]; then
 	echo devices > /sys/power/pm_test
 	flood
 	for _ in 1 2 3; do
-		echo freeze > /sys/power/state
+		sh -c 'echo freeze > /sys/power/state'
 		check "suspend and resume" $? ""
 	done
 	# shellcheck disable=SC2086
