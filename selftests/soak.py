@@ -316,7 +316,7 @@ def play(soak: Soak, changes: list[Change]) -> None:
         for change in changes:
             time.sleep(soak.dice.random() * _ROUND_S / (len(changes) + 1))
             make_change(soak, change)
-        text, _ = sender.communicate(timeout=120)
+        text, _ = sender.communicate(timeout=600)
     found = streams(text)
     for stream in found:
         soak.frames += stream.sent

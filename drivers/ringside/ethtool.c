@@ -190,6 +190,12 @@ static void rs_get_channels(struct net_device *netdev,
 	channels->combined_count = 1;
 }
 
+static int rs_set_channels(struct net_device *netdev,
+			   struct ethtool_channels *channels)
+{
+	return channels->combined_count == 1 ? 0 : -EINVAL;
+}
+
 static int rs_get_coalesce(struct net_device *netdev,
 			   struct ethtool_coalesce *coalesce,
 			   struct kernel_ethtool_coalesce *kernel_coalesce,
@@ -320,6 +326,7 @@ const struct ethtool_ops rs_ethtool_ops = {
 	.get_ringparam = rs_get_ringparam,
 	.set_ringparam = rs_set_ringparam,
 	.get_channels = rs_get_channels,
+	.set_channels = rs_set_channels,
 	.get_coalesce = rs_get_coalesce,
 	.set_coalesce = rs_set_coalesce,
 	.get_regs_len = rs_get_regs_len,

@@ -100,9 +100,12 @@ static int rs_take_irq(struct rs_dev *rs)
 			auto_mask ? &chip->auto_events : &chip->events);
 	err = request_irq(rs->irq, rs_interrupt, IRQF_SHARED, rs->netdev->name,
 			  rs);
-	if (err)
+	if (err) {
 		pci_free_irq_vectors(rs->pdev);
-	return err;
+		return err;
+	}
+	rs_tell_irq(rs);
+	return 0;
 }
 
 static void rs_give_irq(struct rs_dev *rs)

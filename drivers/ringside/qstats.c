@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Statistics per queue; built where the kernel has the interface (6.9). */
+/* What netlink tells of queues; built where the kernel has the interface (6.9). */
 
 #include <net/netdev_queues.h>
 
@@ -46,4 +46,10 @@ static const struct netdev_stat_ops rs_stat_ops = {
 void rs_set_queue_stats(struct net_device *netdev)
 {
 	netdev->stat_ops = &rs_stat_ops;
+}
+
+/* Which line serves the poll; for as long as the handler is there. */
+void rs_tell_irq(struct rs_dev *rs)
+{
+	netif_napi_set_irq(&rs->napi, rs->irq);
 }

@@ -186,8 +186,10 @@ void rs_page_pool_close(struct rs_dev *rs);
 /* qstats.c */
 #ifdef RINGSIDE_QSTATS
 void rs_set_queue_stats(struct net_device *netdev);
+void rs_tell_irq(struct rs_dev *rs);
 #else
 static inline void rs_set_queue_stats(struct net_device *netdev) {}
+static inline void rs_tell_irq(struct rs_dev *rs) {}
 #endif
 
 /* ethtool.c */

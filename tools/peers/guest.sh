@@ -9,6 +9,8 @@ export REMOTE_TYPE=netns REMOTE_ARGS=peer KSFT_MACHINE_SLOW=yes
 no_ipv6=net.ipv6.conf
 sysctl -qw $no_ipv6.all.disable_ipv6=0 $no_ipv6.default.disable_ipv6=0 \
 	$no_ipv6.port0.disable_ipv6=0 $no_ipv6.gen0.disable_ipv6=0
+# Tests that take the port down want their addresses back.
+sysctl -qw $no_ipv6.port0.keep_addr_on_down=1 $no_ipv6.gen0.keep_addr_on_down=1
 ip link set lo up
 ip netns add peer
 ip link set gen0 netns peer
