@@ -51,13 +51,12 @@ ledgers: setup
 	@PYTHONPATH=tools /usr/bin/python3 -B tools/ledgers/ledgers.py
 
 soak:
-	@tools/setup/run bench
+	@tools/setup/run test
 	@tools/setup/run packages kunit
-	@tools/setup/run packages peers
 	@PYTHONPATH=tools /usr/bin/python3 -B tools/soak/soak.py
 
 peers:
-	@tools/setup/run bench
+	@tools/setup/run test
 	@tools/setup/run packages peers
 	@PYTHONPATH=tools /usr/bin/python3 -B tools/peers/peers.py
 

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Settings of all tests: generated inputs repeat, and a slow machine is no failure."""
+"""Settings of all tests: generated inputs repeat, a slow machine is no failure, no fake stays."""
 
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
+
+from ringside.lab import qemu
 
 settings.register_profile(
     "ringside",
@@ -10,3 +15,11 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("ringside")
+
+
+@pytest.fixture(autouse=True)
+def _no_fake_stays() -> Iterator[None]:
+    """A test that names a QEMU of its own must not leave it to the next."""
+    yield
+    qemu.find.cache_clear()
+    qemu.has_device.cache_clear()

@@ -363,7 +363,7 @@ def test_marks_are_those_of_the_sender() -> None:
     assert len(ours) == 6 and ours == values("selftests/lib/marks.h")
 
 
-_TREE_MAKEFILE = "VERSION = 5\nPATCHLEVEL = 4\nkernelversion:\n\t@echo 5.4.1\n"
+_TREE_MAKEFILE = "VERSION = 5\nPATCHLEVEL = 4\nSUBLEVEL = 1\nEXTRAVERSION =\n"
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_package_list_is_well_formed() -> None:
     for line in (SETUP / "packages.txt").read_text().splitlines():
         if line and not line.startswith("#"):
             purpose, name, reason = line.split(maxsplit=2)
-            assert purpose in ("bench", "kunit", "test")
+            assert purpose in ("bench", "kunit", "peers", "test")
             assert re.fullmatch(r"[a-z0-9][-a-z0-9.+]+", name)
             assert reason
             names.append(name)
