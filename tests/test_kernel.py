@@ -390,3 +390,17 @@ def test_the_fakes_are_as_real_as_the_stock_kernel() -> None:
     """The release in a real image is read the same way."""
     stock = kernel.find(None)
     assert f"vmlinuz-{stock.release}" == stock.image.name
+
+
+def test_a_built_tree_is_its_own_headers(tmp_path: Path) -> None:
+    """Modules are built in it; a copy without its makefiles has none."""
+    (tmp_path / "arch/x86/boot").mkdir(parents=True)
+    image = fakes.boot_image(b"7.1.0-rc2+ (me@here) #1\0")
+    (tmp_path / "arch/x86/boot/bzImage").write_bytes(image)
+    (tmp_path / ".config").touch()
+    found = kernel.from_folder(tmp_path)
+    assert "none of Debian's" in str(kernel.no_headers(found))
+    (tmp_path / "scripts").mkdir()
+    (tmp_path / "Makefile").touch()
+    assert kernel.no_headers(found) is None
+    assert kernel.headers(found) == tmp_path

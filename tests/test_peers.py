@@ -1,27 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What the kernel's selftests say, read into cases: no failure may look like a skip."""
 
-import importlib.util
-import sys
-from types import ModuleType
 from typing import Any
 
 from hypothesis import given, strategies
 
-from ringside import builds
+import programs
 
-
-def _load() -> ModuleType:
-    path = builds.TREE / "tools/peers/peers.py"
-    spec = importlib.util.spec_from_file_location("peers_tool", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tool: Any = _load()
+tool: Any = programs.load("tools/peers/peers.py")
 
 _LOG = """== ping.py
 TAP version 13

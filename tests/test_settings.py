@@ -1,25 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The tables of the reference driver's settings: which there are, which is best, where to."""
 
-import importlib.util
-import sys
-from types import ModuleType
 from typing import Any
 
+import programs
 from ringside import builds, profiles
 
-
-def _load() -> ModuleType:
-    path = builds.TREE / "tools/settings/settings.py"
-    spec = importlib.util.spec_from_file_location("settings_tool", path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tool: Any = _load()
+tool: Any = programs.load("tools/settings/settings.py")
 
 
 def row(name: str, accesses: float, instructions: float) -> Any:

@@ -1,28 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The soak: what it says is read right, and a short one on the stock kernel passes."""
 
-import importlib.util
-import sys
-from types import ModuleType
 from typing import Any
 
 import pytest
 
-from ringside import builds, profiles
+import programs
+from ringside import profiles
 from ringside.lab import debug_kernel, kernel, userland
 
-
-def _load(name: str, path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, builds.TREE / path)
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-tool: Any = _load("soak_tool", "tools/soak/soak.py")
-program: Any = _load("soak_program", "selftests/soak.py")
+tool: Any = programs.load("tools/soak/soak.py")
+program: Any = programs.load("selftests/soak.py")
 
 _TAP = """TAP version 13
 1..2
