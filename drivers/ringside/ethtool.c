@@ -143,10 +143,25 @@ static void rs_get_ringparam(struct net_device *netdev,
 	ring->rx_pending = rs->rx_size;
 }
 
-static u32 rs_ring_size(const struct rs_dev *rs, u32 wanted, u32 least)
+/* Two of the largest packets, or the queue would stop after each. */
+static u32 rs_tx_ring_min(const struct rs_dev *rs)
 {
-	least = max(least, rs->chip->ring_min);
-	return roundup_pow_of_two(clamp(wanted, least, rs->chip->ring_max));
+	u32 least = rs->chip->caps & RS_CAP_SG ? 2 * (MAX_SKB_FRAGS + 1) : 1;
+
+	return max(least, rs->chip->ring_min);
+}
+
+/* What rs_get_ringparam() tells of one buffer for all frames is no size. */
+static u32 rs_rx_ring_size(const struct rs_dev *rs, u32 wanted)
+{
+	if (rs_only_copies(rs->chip))
+		return rs->rx_size;
+	return wanted < rs->chip->ring_min ? 0 : roundup_pow_of_two(wanted);
+}
+
+static u32 rs_tx_ring_size(const struct rs_dev *rs, u32 wanted)
+{
+	return wanted < rs_tx_ring_min(rs) ? 0 : roundup_pow_of_two(wanted);
 }
 
 static int rs_set_ringparam(struct net_device *netdev,
@@ -160,12 +175,12 @@ static int rs_set_ringparam(struct net_device *netdev,
 	u32 rx, tx;
 	int err;
 
-	if (ring->rx_mini_pending || ring->rx_jumbo_pending)
+	rx = rs_rx_ring_size(rs, ring->rx_pending);
+	tx = rs_tx_ring_size(rs, ring->tx_pending);
+	if (!rx || !tx) {
+		NL_SET_ERR_MSG(extack, "ring shorter than the chip or two packets need");
 		return -EINVAL;
-	rx = rs_ring_size(rs, ring->rx_pending, 1);
-	/* Two of the largest packets, or the queue would stop after each. */
-	tx = rs_ring_size(rs, ring->tx_pending,
-			  rs->chip->caps & RS_CAP_SG ? 2 * (MAX_SKB_FRAGS + 1) : 1);
+	}
 	if (rx == old_rx && tx == old_tx)
 		return 0;
 

@@ -80,38 +80,59 @@ static void rs_free_rings(struct rs_dev *rs)
 	rs_free_desc(rs);
 }
 
+/*
+ * Vectors stay while the interface is down: which processors serve them is the
+ * user's choice, and it would go with them.
+ */
+static int rs_take_vector(struct rs_dev *rs)
+{
+	unsigned int types = PCI_IRQ_INTX;
+	int err;
+
+	if (rs_has(rs, RS_FLAG_AUTO_MASK))
+		types = PCI_IRQ_MSIX;
+	else if (rs->chip->caps & RS_CAP_MSI)
+		types |= PCI_IRQ_MSI;
+	if (rs->irq_types == types)
+		return 0;
+	rs_give_vector(rs);
+	err = pci_alloc_irq_vectors(rs->pdev, 1, 1, types);
+	if (err < 0)
+		return err;
+	rs->irq_types = types;
+	rs->irq = pci_irq_vector(rs->pdev, 0);
+	return 0;
+}
+
+/**
+ * rs_give_vector() - give back what rs_up() took, if it did
+ * @rs: the device, down
+ */
+void rs_give_vector(struct rs_dev *rs)
+{
+	if (rs->irq_types)
+		pci_free_irq_vectors(rs->pdev);
+	rs->irq_types = 0;
+}
+
 static int rs_take_irq(struct rs_dev *rs)
 {
 	bool auto_mask = rs_has(rs, RS_FLAG_AUTO_MASK);
 	const struct rs_chip *chip = rs->chip;
-	unsigned int types = PCI_IRQ_INTX;
 	int err;
 
-	if (auto_mask)
-		types = PCI_IRQ_MSIX;
-	else if (chip->caps & RS_CAP_MSI)
-		types |= PCI_IRQ_MSI;
-	err = pci_alloc_irq_vectors(rs->pdev, 1, 1, types);
-	if (err < 0)
+	err = rs_take_vector(rs);
+	if (err)
 		return err;
-	rs->irq = pci_irq_vector(rs->pdev, 0);
 	rs_irqmask_init(&rs->irqmask, &rs->access,
 			auto_mask ? &chip->auto_irq : &chip->irq,
 			auto_mask ? &chip->auto_events : &chip->events);
 	err = request_irq(rs->irq, rs_interrupt, IRQF_SHARED, rs->netdev->name,
 			  rs);
-	if (err) {
-		pci_free_irq_vectors(rs->pdev);
+	if (err)
 		return err;
-	}
 	rs_tell_irq(rs);
 	return 0;
-}
-
-static void rs_give_irq(struct rs_dev *rs)
-{
-	free_irq(rs->irq, rs);
-	pci_free_irq_vectors(rs->pdev);
 }
 
 /**
@@ -182,7 +203,7 @@ void rs_down(struct rs_dev *rs)
 	if (!rs->irqmask.gone)
 		rs->chip->stop(rs);
 	rs_drain_rx(rs);
-	rs_give_irq(rs);
+	free_irq(rs->irq, rs);
 	rs->running = false;
 	rs_free_rings(rs);
 }
@@ -297,7 +318,6 @@ static void rs_ndo_tx_timeout(struct net_device *netdev, unsigned int queue)
 {
 	struct rs_dev *rs = netdev_priv(netdev);
 
-	rs->resets++;
 	netdev_warn(netdev, "transmit timeout, restarting\n");
 	rs_ask_restart(rs);
 }

@@ -161,6 +161,7 @@ static void rs_remove(struct pci_dev *pdev)
 	unregister_netdev(rs->netdev);
 	cancel_delayed_work_sync(&rs->restart);
 	cancel_work_sync(&rs->gone);
+	rs_give_vector(rs);
 	pci_clear_master(pdev);
 	pci_iounmap(pdev, rs->mmio);
 	pci_release_regions(pdev);

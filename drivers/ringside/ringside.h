@@ -119,6 +119,7 @@ struct rs_dev {
 	struct pci_dev *pdev;
 	void __iomem *mmio;	/* mapped, also while ports are used */
 	int irq;
+	unsigned int irq_types;	/* PCI_IRQ_ flags that irq was taken with, 0: none */
 	u32 msg_enable;
 	bool running;		/* rings exist, interrupts on */
 	bool napi_on;
@@ -136,7 +137,6 @@ struct rs_dev {
 	struct delayed_work watch;	/* link, and receive without buffers */
 	struct delayed_work restart;	/* asked for, or to be tried again */
 	struct work_struct gone;	/* after all ones */
-	unsigned int resets;
 	spinlock_t missed_lock;		/* a counter that clears when it is read */
 	u64 missed;
 	u32 missed_seen;		/* of a counter that does not */
@@ -165,6 +165,7 @@ void rs_netdev_setup(struct rs_dev *rs);
 int rs_up(struct rs_dev *rs, bool reset);
 u64 rs_read_missed(struct rs_dev *rs);
 void rs_down(struct rs_dev *rs);
+void rs_give_vector(struct rs_dev *rs);
 int rs_restart(struct rs_dev *rs, bool reset);
 void rs_ask_restart(struct rs_dev *rs);
 
