@@ -55,7 +55,8 @@ static int fake_map(struct rs_dma *dma, struct page *page, size_t offset,
 	KUNIT_EXPECT_GT(fake->test, size, 0);
 
 	mapping->memory = page_address(page) + offset;
-	mapping->bounce = kunit_kzalloc(fake->test, size, GFP_ATOMIC);
+	/* Not kunit_kzalloc(): it sleeps, and here a driver may not. */
+	mapping->bounce = kzalloc(size, GFP_ATOMIC);
 	KUNIT_ASSERT_NOT_NULL(fake->test, mapping->bounce);
 	if (dir == DMA_TO_DEVICE)
 		memcpy(mapping->bounce, mapping->memory, size);
@@ -143,6 +144,15 @@ static const struct rs_dma_ops fake_dma_ops = {
 	.pool_put = fake_pool_put,
 };
 
+static void fake_free(void *data)
+{
+	struct fake_dma *fake = data;
+	unsigned int i;
+
+	for (i = 0; i < fake->used; i++)
+		kfree(fake->mappings[i].bounce);
+}
+
 struct fake_dma *fake_dma_new(struct kunit *test)
 {
 	struct fake_dma *fake = kunit_kzalloc(test, sizeof(*fake), GFP_KERNEL);
@@ -150,7 +160,17 @@ struct fake_dma *fake_dma_new(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, fake);
 	fake->test = test;
 	fake->dma.fake = &fake_dma_ops;
+	KUNIT_ASSERT_EQ(test, 0, kunit_add_action(test, fake_free, fake));
 	return fake;
+}
+
+/* Before the end of the case, where a loop would make too many. */
+void fake_dma_free(struct fake_dma *fake)
+{
+	struct kunit *test = fake->test;
+
+	kunit_release_action(test, fake_free, fake);
+	kunit_kfree(test, fake);
 }
 
 /* Mappings that nobody has ended; a page handed up stays the pool's. */

@@ -34,6 +34,7 @@ struct fake_dma {
 };
 
 struct fake_dma *fake_dma_new(struct kunit *test);
+void fake_dma_free(struct fake_dma *fake);
 unsigned int fake_dma_live(struct fake_dma *fake);
 struct fake_mapping *fake_dma_find(struct fake_dma *fake, dma_addr_t addr);
 void fake_dma_fail(struct fake_dma *fake, unsigned int nth, unsigned int count);

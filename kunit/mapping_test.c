@@ -256,7 +256,7 @@ static void mapping_pieces_unwind(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, nth, fake->maps);
 		KUNIT_EXPECT_EQ(test, nth - 1, fake->unmaps);
 		KUNIT_EXPECT_EQ(test, 0, fake_dma_live(fake));
-		kunit_kfree(test, fake);
+		fake_dma_free(fake);
 	}
 	kfree_skb(skb);
 }

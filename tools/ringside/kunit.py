@@ -26,7 +26,10 @@ from ringside.errors import (
 )
 from ringside.lab import tree as trees
 
-SUITES = ("ring", "mapping", "irqmask", "rx_schemes", "rx_lengths", "rx_8139", "tx")
+SUITES = (
+    *("ring", "mapping", "irqmask", "irqmask_auto"),
+    *("rx_schemes", "rx_lengths", "rx_8139", "tx"),
+)
 ARCHES = ("um", "x86_64")
 
 # The units whose logic the suites must cover, and how much of it (issue 3).
