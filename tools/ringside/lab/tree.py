@@ -21,22 +21,8 @@ def _call(command: Sequence[str], cwd: Path) -> None:
         raise CannotMeasure(f"{command[0]} failed: {said[-1]}")
 
 
-def find(given: str | None) -> Path:
-    """The kernel tree to build: the one given, or the distribution's, fetched once."""
-    if given:
-        tree = Path(given).resolve()
-        if not (tree / "tools/testing/kunit/kunit.py").is_file():
-            raise UsageError(
-                f"--tree {given}: not a kernel tree with tools/testing/kunit"
-            )
-        return tree
-    tree = cache.root() / _PACKAGE
-    if (tree / "tools/testing/kunit/kunit.py").is_file():
-        return tree
-    if not shutil.which("apt-get"):
-        raise CannotMeasure(
-            f"no kernel tree: pass --tree DIR (no apt-get to fetch {_PACKAGE})"
-        )
+def _fetch(tree: Path) -> None:
+    """Unpacks the distribution's source package; under a lock."""
     print(f"ringside: fetching {_PACKAGE} into {cache.root()} (once)", file=sys.stderr)
     work = cache.root() / "unpack"
     shutil.rmtree(work, ignore_errors=True)
@@ -53,4 +39,26 @@ def find(given: str | None) -> Path:
         (work / _PACKAGE).rename(tree)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def find(given: str | None) -> Path:
+    """The kernel tree to build: the one given, or the distribution's, fetched once."""
+    if given:
+        tree = Path(given).resolve()
+        if not (tree / "tools/testing/kunit/kunit.py").is_file():
+            raise UsageError(
+                f"--tree {given}: not a kernel tree with tools/testing/kunit"
+            )
+        return tree
+    tree = cache.root() / _PACKAGE
+    if (tree / "tools/testing/kunit/kunit.py").is_file():
+        return tree
+    if not shutil.which("apt-get"):
+        raise CannotMeasure(
+            f"no kernel tree: pass --tree DIR (no apt-get to fetch {_PACKAGE})"
+        )
+    with cache.told_when_full(), cache.lock(cache.root() / f"{_PACKAGE}.lock"):
+        # Whoever held the lock may have fetched it.
+        if not (tree / "tools/testing/kunit/kunit.py").is_file():
+            _fetch(tree)
     return tree
