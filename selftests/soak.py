@@ -14,16 +14,26 @@ import argparse
 import json
 import os
 import random
-import re
 import signal
-import subprocess
 import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
+
+from lib.ports import (
+    Load,
+    Port,
+    Refused,
+    Sent,
+    both_ways,
+    call,
+    end_traffic,
+    start_traffic,
+    streams,
+    why_missing,
+)
 
 EXIT_SKIP = 4
 _ROUND_S = 2.0
@@ -33,8 +43,6 @@ _STALL_S = 0.1
 _CARRIER_S = 30.0
 _SCHEMES = ("rx-copy", "rx-map", "rx-page-pool")
 _DROPS = ("drop-stack", "drop-stack-raw", "drop-driver")
-# Counters of /sys/class/net that hold frames which a port took and dropped.
-_LOST = ("rx_dropped", "rx_errors", "rx_missed_errors", "rx_nohandler")
 
 CHECKS = (
     "live changes lose no frame",
@@ -45,62 +53,6 @@ CHECKS = (
 )
 
 
-class Refused(Exception):
-    """ethtool or ip said no."""
-
-
-def call(*words: str) -> str:
-    """Output of a command; Refused when it fails."""
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Refused(f"{' '.join(words)}: {done.stderr.strip()}")
-    return done.stdout
-
-
-@dataclass(frozen=True)
-class Port:
-    """A network interface."""
-
-    name: str
-
-    def read(self, name: str) -> str:
-        """A file of /sys/class/net."""
-        path = Path("/sys/class/net") / self.name / name
-        return path.read_text(encoding="ascii").strip()
-
-    def lost(self) -> int:
-        """Frames that the port received and nobody got."""
-        return sum(int(self.read(f"statistics/{name}")) for name in _LOST)
-
-    def unsent(self) -> int:
-        """Frames that the stack gave and that never left."""
-        names = ("tx_dropped", "tx_errors")
-        return sum(int(self.read(f"statistics/{name}")) for name in names)
-
-    def flags(self) -> dict[str, bool]:
-        """The private flags."""
-        text = call("ethtool", "--show-priv-flags", self.name)
-        found = re.findall(r"^(\S+)\s*: (on|off)$", text, re.MULTILINE)
-        return {name: value == "on" for name, value in found}
-
-    def set_flags(self, flags: dict[str, bool]) -> None:
-        """Changes the named private flags together."""
-        words = [w for name, on in flags.items() for w in (name, "on" if on else "off")]
-        call("ethtool", "--set-priv-flags", self.name, *words)
-
-    def wait_for_carrier(self) -> bool:
-        """Whether the link comes up in time."""
-        deadline = time.monotonic() + _CARRIER_S
-        while time.monotonic() < deadline:
-            try:
-                if self.read("carrier") == "1":
-                    return True
-            except OSError:
-                pass  # down, or not there yet
-            time.sleep(0.1)
-        return False
-
-
 @dataclass(frozen=True)
 class Change:
     """One thing to change. stops says that the chip is stopped for it."""
@@ -108,17 +60,6 @@ class Change:
     name: str
     apply: Callable[[], None]
     stops: bool = False
-
-
-@dataclass
-class Sent:
-    """What the sender says of one direction."""
-
-    sent: int
-    delivered: int
-    duplicated: int
-    corrupted: int
-    stack_drops: int
 
 
 @dataclass
@@ -217,7 +158,7 @@ def stopping(soak: Soak) -> Iterator[Change]:
         call("ip", "link", "set", name, "up")
 
     def rebind() -> None:
-        device = (Path("/sys/class/net") / name / "device").resolve()
+        device = port.device
         driver = (device / "driver").resolve()
         (driver / "unbind").write_text(device.name, encoding="ascii")
         (driver / "bind").write_text(device.name, encoding="ascii")
@@ -247,33 +188,6 @@ def stopping(soak: Soak) -> Iterator[Change]:
         )
 
 
-def traffic(soak: Soak, rate: int, count: int) -> subprocess.Popen[str]:
-    """Starts the sender, both ways."""
-    port, peer = soak.port, soak.peer
-    return subprocess.Popen(  # pylint: disable=consider-using-with
-        [
-            soak.sender,
-            *("--stream", f"{peer.name},{port.read('address')},{port.name}"),
-            *("--stream", f"{port.name},{peer.read('address')},{peer.name}"),
-            *("--rate", str(rate), "--size", str(soak.size), "--count", str(count)),
-            *("--settle-us", "200000", "--slots", "4096"),
-        ],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def streams(text: str) -> list[Sent]:
-    """The sender's lines "stream=N:key=value:..."."""
-    found = []
-    for line in re.findall(r"^stream=\d+:(.*)$", text, re.MULTILINE):
-        values = dict(pair.split("=") for pair in line.split(":"))
-        names = ("sent", "delivered", "duplicated", "corrupted", "stack_drops")
-        found.append(Sent(*(int(values[name]) for name in names)))
-    return found
-
-
 def make_change(soak: Soak, change: Change) -> None:
     """Applies a change; a refusal must leave the flags as they were."""
     before = soak.port.flags()
@@ -289,19 +203,40 @@ def make_change(soak: Soak, change: Change) -> None:
 
 def rate_for(soak: Soak) -> int:
     """A rate at which a stall of the machine does not fill the smaller ring."""
-    text = call("ethtool", "-g", soak.port.name).rpartition("Current")[2]
-    sizes = [
-        int(size) for size in re.findall(r"^(?:RX|TX):\s+(\d+)$", text, re.MULTILINE)
-    ]
-    most = max(10, int(min(sizes, default=64) / _STALL_S))
+    most = max(10, int(min(soak.port.ring_sizes(), default=64) / _STALL_S))
     return min(most, soak.dice.choice(_RATES_PPS))
 
 
-def balance(soak: Soak, check: str, found: list[Sent], drops: tuple[int, int]) -> None:
+@dataclass(frozen=True)
+class Drops:
+    """Frames counted as dropped, so far: by the port and by its peer.
+
+    The peer's count is only an upper bound: QEMU's 82540EM does not clear its
+    missed-packets register when that is read, and e1000 adds it up every 2 s.
+    """
+
+    port_received: int
+    port_unsent: int
+    peer_received: int
+
+    @staticmethod
+    def of(soak: Soak) -> "Drops":
+        """As the ports count now."""
+        return Drops(soak.port.lost(), soak.port.unsent(), soak.peer.lost())
+
+
+def balance(
+    soak: Soak, check: str, found: list[Sent], before: Drops, after: Drops
+) -> None:
     """Every frame of both directions was delivered or counted."""
-    for stream, dropped in zip(found, drops):
-        if stream.sent != stream.delivered + stream.stack_drops + dropped:
-            soak.note(check, f"{soak.now}: {stream}, {dropped} counted")
+    received = after.port_received - before.port_received
+    unsent = after.port_unsent - before.port_unsent
+    at_peer = after.peer_received - before.peer_received
+    bounds = ((received, received), (unsent, unsent + at_peer))
+    for stream, (least, most) in zip(found, bounds):
+        missing = stream.sent - stream.delivered - stream.stack_drops
+        if not least <= missing <= most:
+            soak.note(check, f"{soak.now}: {stream}, {least} to {most} counted")
 
 
 def play(soak: Soak, changes: list[Change]) -> None:
@@ -311,12 +246,18 @@ def play(soak: Soak, changes: list[Change]) -> None:
     check = CHECKS[0] if changes else CHECKS[1]
     rate = rate_for(soak)
     soak.now = f"{[change.name for change in changes]} at {rate} pps"
-    before = (soak.port.lost(), soak.port.unsent() + soak.peer.lost())
-    with traffic(soak, rate, int(rate * _ROUND_S)) as sender:
+    before = Drops.of(soak)
+    load = Load(rate, int(rate * _ROUND_S), soak.size)
+    routes = both_ways(soak.port, soak.peer)
+    with start_traffic(soak.sender, routes, load) as sender:
         for change in changes:
             time.sleep(soak.dice.random() * _ROUND_S / (len(changes) + 1))
             make_change(soak, change)
-        text, _ = sender.communicate(timeout=600)
+        try:
+            text = end_traffic(sender)
+        except Refused as error:
+            soak.note(check, f"{soak.now}: {error}")
+            return
     found = streams(text)
     for stream in found:
         soak.frames += stream.sent
@@ -327,8 +268,7 @@ def play(soak: Soak, changes: list[Change]) -> None:
     if sender.returncode or len(found) != 2:
         soak.note(check, f"{soak.now}: the sender ended: {text.strip()}")
         return
-    after = (soak.port.lost(), soak.port.unsent() + soak.peer.lost())
-    balance(soak, check, found, (after[0] - before[0], after[1] - before[1]))
+    balance(soak, check, found, before, Drops.of(soak))
 
 
 def run(soak: Soak, seconds: float) -> None:
@@ -380,18 +320,6 @@ def arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def missing(soak: Soak) -> str | None:
-    """Why there is nothing to do here; both ports are brought up."""
-    for port in (soak.port, soak.peer):
-        try:
-            call("ip", "link", "set", port.name, "up")
-        except (Refused, FileNotFoundError) as error:
-            return str(error)
-    if not all(port.wait_for_carrier() for port in (soak.port, soak.peer)):
-        return "no link"
-    return None
-
-
 def main() -> int:
     """Exit status 0, 1 or, when something is missing, 4."""
     options = arguments()
@@ -399,7 +327,7 @@ def main() -> int:
     dice = random.Random(options.seed)
     soak = Soak(Port(options.port), Port(options.peer), options.sender, dice)
     print("TAP version 13")
-    why = missing(soak)
+    why = why_missing((soak.port, soak.peer))
     if why:
         print(f"1..0 # SKIP {why}")
         return EXIT_SKIP

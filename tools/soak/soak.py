@@ -9,12 +9,12 @@ import re
 import shlex
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ringside import builds, cache, profiles
 from ringside.errors import EXIT_CANNOT_MEASURE, EXIT_GOOD, EXIT_NOT_GOOD, CannotMeasure
-from ringside.lab import debug_kernel, kernel, userland
+from ringside.lab import debug_kernel, kernel, splats, userland
 from ringside.profiles import Profile
 from ringside.report import pages
 
@@ -22,11 +22,9 @@ _PAGE = builds.TREE / "docs/reference-driver.md"
 _CHECKS = Path(__file__).with_name("checks.sh")
 # Boot, suspends and scans beside the soak itself.
 _BESIDE_S = 900.0
-_SPLAT = re.compile(
-    r"\b(?:BUG:|WARNING:|Oops:|Call Trace:|INFO: task|INFO: rcu|possible recursive"
-    r"|inconsistent lock state|circular locking|suspicious RCU|DMA-API:|kmemleak:"
-    r"|refcount_t:|ODEBUG:|general protection fault|nobody cared|NETDEV WATCHDOG)"
-)
+# Of the recovery of all ports.
+_RECOVERY_S = 1800.0
+_CHECK_LINE = "check "
 
 
 @dataclass(frozen=True)
@@ -67,11 +65,6 @@ def job(
     )
 
 
-def splats(console: Sequence[str]) -> list[str]:
-    """Lines of a kernel's console that say it is in trouble."""
-    return [line for line in console if _SPLAT.search(line) and "check " not in line]
-
-
 def read_checks(console: Sequence[str]) -> list[Finding]:
     """The lines "check NAME: good|bad DETAIL"; without the last of them it is bad."""
     lines = [re.search(r"check ([^:]+): (good|bad) ?(.*)$", line) for line in console]
@@ -81,17 +74,18 @@ def read_checks(console: Sequence[str]) -> list[Finding]:
     return found
 
 
-def read_tap(nic: str, text: str) -> list[Finding]:
-    """The cases of one soak; a plan that was not fulfilled is bad."""
-    cases = re.findall(r"^(not )?ok \d+ soak\.(.*)$", text, re.MULTILINE)
+def read_tap(of: str, program: str, text: str) -> list[Finding]:
+    """The cases of one program; a plan that was not fulfilled is bad."""
+    found = rf"^(not )?ok \d+ {program}\.(.*)$"
+    cases = re.findall(found, text, re.MULTILINE)
     plan = re.search(r"^1\.\.(\d+)$", text, re.MULTILINE)
-    if not plan or len(cases) != int(plan[1]):
+    if not plan or not cases or len(cases) != int(plan[1]):
         last = (text.strip().splitlines() or ["it said nothing"])[-1]
-        return [Finding(f"{nic}: soak", False, f"it did not end: {last}")]
-    said = re.findall(r"^# ([a-z ]+): (.*)$", text, re.MULTILINE)
+        return [Finding(f"{of}: {program}", False, f"it did not end: {last}")]
+    said = re.findall(r"^# ([\w .]+): (.*)$", text, re.MULTILINE)
     return [
         Finding(
-            f"{nic}: {name}",
+            f"{of}: {name}",
             not bad,
             "; ".join(what for check, what in said if check == name),
         )
@@ -121,6 +115,28 @@ def table(taps: dict[str, str], findings: Sequence[Finding]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def recover(machine: userland.Machine) -> list[Finding]:
+    """Breaks what the driver must mend, on all ports of one guest of their own.
+
+    In a guest of its own, because the stack's watchdog speaks up there.
+    """
+    count = len(machine.ports)
+    words = [
+        *("/usr/bin/python3", "-B", str(builds.TREE / "selftests/recovery.py")),
+        *("--ports", ",".join(f"port{number}" for number in range(count))),
+        *("--peers", ",".join(f"gen{number}" for number in range(count))),
+        *("--sender", str(builds.sender())),
+    ]
+    # Reaching past the driver to its registers is what is meant here.
+    guest = replace(machine, arguments=f"{machine.arguments} iomem=relaxed")
+    with cache.scratch_folder() as folder:
+        work = userland.Job(f"{shlex.join(words)}\n")
+        result = userland.run(guest, work, folder, _RECOVERY_S)
+    lines = splats.find(result.console, (splats.WATCHDOG,))
+    log = Finding("recovery: kernel log", not lines, "; ".join(lines[:5]))
+    return [*read_tap("recovery", "recovery", result.output), log]
+
+
 def soak(
     machine: userland.Machine, seconds: float, seed: int, debug: bool
 ) -> tuple[dict[str, str], list[Finding]]:
@@ -132,9 +148,10 @@ def soak(
         for profile in machine.ports:
             path = folder / "shared" / f"{profile.name}.tap"
             taps[profile.name] = path.read_text("utf-8") if path.exists() else ""
-    findings = [f for nic, tap in taps.items() for f in read_tap(nic, tap)]
+    findings = [f for nic, tap in taps.items() for f in read_tap(nic, "soak", tap)]
     findings += read_checks(result.console)
-    lines = splats(result.console)
+    said = [line for line in result.console if _CHECK_LINE not in line]
+    lines = splats.find(said)
     findings.append(Finding("kernel log", not lines, "; ".join(lines[:5])))
     return taps, findings
 
@@ -154,7 +171,9 @@ def main() -> int:
         nics = profiles.choose(options.nic or ",".join(all_of_them))
         lab_kernel = kernel.find(None) if options.stock else debug_kernel.find()
         machine = userland.Machine(lab_kernel, nics, memory_mib=2048)
-        taps, findings = soak(machine, options.seconds, options.seed, not options.stock)
+        findings = recover(machine)
+        taps, soaked = soak(machine, options.seconds, options.seed, not options.stock)
+        findings += soaked
     except CannotMeasure as error:
         print(f"ringside: {error}", file=sys.stderr)
         return EXIT_CANNOT_MEASURE
