@@ -131,6 +131,11 @@ def _parser() -> argparse.ArgumentParser:
         metavar="ID,..",
         help="put known bugs in, one at a time: each must fail a suite; default: all",
     )
+    kunit.add_argument(
+        "--module",
+        action="store_true",
+        help="as a module of the lab's debug kernel, in a guest",
+    )
     return parser
 
 
@@ -237,9 +242,10 @@ def _run(argv: Sequence[str]) -> int:
     if arguments.command == "kunit":
         # Runs without what the other commands need.
         # pylint: disable-next=import-outside-toplevel
-        from ringside import kunit
+        from ringside import kunit, kunit_module
 
-        return kunit.run(arguments)
+        run = kunit_module.run if arguments.module else kunit.run
+        return run(arguments)
     # Late, so that help and refusals are quick.
     # pylint: disable=import-outside-toplevel
     from ringside import commands
