@@ -61,11 +61,11 @@ def test_the_table_shows_chips_side_by_side() -> None:
     case = tool.Case
     columns = [
         [case("a.py", "x", "pass", ""), case("a.py", "y", "fail", "a|b")],
-        [case("a.py", "x", "skip", "no")],
+        [case("a.py", "x", "skip", "no: /home/me/.cache/csum -i 1/2")],
     ]
     lines = tool.table(["one", "two"], columns).splitlines()
     assert lines[2:] == [
-        "| a.py | x | pass | skip | no |",
+        "| a.py | x | pass | skip | no: csum -i 1/2 |",
         "| a.py | y | fail |  | a\\|b |",
     ]
 
