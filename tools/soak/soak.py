@@ -111,7 +111,13 @@ def table(taps: dict[str, str], findings: Sequence[Finding]) -> str:
         cells = [str(values.get(c, 0)) for c in (*columns, "changes", "refused")]
         lines.append(f"| {nic} | {' | '.join(cells)} |")
     bad = [finding for finding in findings if not finding.good]
-    lines += ["", f"{len(findings)} checks, {len(bad)} failed."]
+    recovery = [f for f in findings if f.name.startswith("recovery: ")]
+    skipped = sum("# SKIP" in finding.name for finding in recovery)
+    lines += [
+        "",
+        f"{len(findings)} checks, {len(bad)} failed; of recovery {len(recovery)},"
+        f" {skipped} skipped.",
+    ]
     return "\n".join(lines) + "\n"
 
 
