@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ledgers of a driver side by side, by how it was built or loaded.
+"""Ledgers of a driver side by side, by how it was built or loaded; and all cross-checks.
 
 Writes the tables of docs/ledger.md: `make ledgers`.
 """
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ringside import bench, builds, ledger, profiles
-from ringside.errors import CannotMeasure
+from ringside import bench, builds, ledger, profiles, session
+from ringside.errors import EXIT_GOOD, EXIT_NOT_GOOD, CannotMeasure
 from ringside.lab import counted, kernel, source
+from ringside.lab.kernel import LabKernel
+from ringside.profiles import Profile
 from ringside.report import pages
 
 _PAGE = builds.TREE / "docs/ledger.md"
 _LOAD = bench.Load(20000, 60, 2000, "rx")
+# Of the cross-checks of all profiles: rate in packets per second, size in bytes.
+LOADS = tuple(
+    bench.Load(rate, size, 2000, "rx")
+    for rate in (20000, 100000)
+    for size in (60, 1514)
+)
+# Has as modules what the lab's usual kernel has built in, and cannot be counted there.
+_OTHER_SERIES = "6.1"
 
 
 @dataclass(frozen=True)
@@ -86,8 +97,62 @@ def table(entries: Mapping[str, dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def main() -> None:
-    """Measures the tables into the page."""
+def kernel_for(profile: Profile) -> LabKernel:
+    """The lab's kernel, unless it has built in what the profile wants counted."""
+    usual = kernel.find(None)
+    if counted.built_in_helpers(usual, profile):
+        return kernel.find(_OTHER_SERIES)
+    return usual
+
+
+def cross_checked(profile: Profile) -> tuple[LabKernel, list[dict[str, Any]]]:
+    """The kernel that was taken, and the entries of all LOADS."""
+    lab_kernel = kernel_for(profile)
+    recipe = counted.Recipe(source.find(lab_kernel, None))
+    built = counted.build(lab_kernel, profile, recipe)
+    tasks = [
+        ledger.counted(bench.Task(profile, load, 1, bench.DEFAULT_CACHE), "none", False)
+        for load in LOADS
+    ]
+    return lab_kernel, session.measure_all(built, tasks, ledger.measure)
+
+
+def cell(entry: dict[str, Any]) -> str:
+    """Accesses that both saw, by direction; or what is wrong."""
+    if entry["status"] == "error":
+        return f"not measured: {entry['error']}"
+    rows = entry["cross_check"]
+    if any(row["ledger"] != row["device"] for row in rows):
+        sums = [str(sum(row[side] for row in rows)) for side in ("ledger", "device")]
+        return f"DIFFERS: {sums[0]}, device {sums[1]}"
+    reads, writes = (
+        sum(row["ledger"] for row in rows if row["direction"] == direction)
+        for direction in ("read", "write")
+    )
+    failed = [c["name"] for c in entry["checks"] if c["result"] == "fail"]
+    return f"{reads} + {writes}" + (f" (failed: {', '.join(failed)})" if failed else "")
+
+
+def agreement(
+    found: Mapping[str, tuple[LabKernel, list[dict[str, Any]]]]
+) -> tuple[str, bool]:
+    """The table of all cross-checks, and whether every one of them holds."""
+    heads = [f"{load.rate_pps // 1000} kpps, {load.size} B" for load in LOADS]
+    lines = [
+        f"| NIC | Linux | {' | '.join(heads)} |",
+        "|---|---|" + "---|" * len(heads),
+    ]
+    for nic, (lab_kernel, entries) in found.items():
+        cells = " | ".join(cell(entry).replace("|", "\\|") for entry in entries)
+        lines.append(f"| {nic} | {lab_kernel.release} | {cells} |")
+    entries = [entry for _, of_nic in found.values() for entry in of_nic]
+    good = sum(entry["status"] == "pass" for entry in entries)
+    lines += ["", f"{good} of {len(entries)} loads: ledger and device agree exactly."]
+    return "\n".join(lines) + "\n", good == len(entries)
+
+
+def main() -> int:
+    """Measures the tables into the page; 1 when a ledger and its device do not agree."""
     lab_kernel = kernel.find(None)
     for nic, builds_of in TABLES.items():
         entries = {
@@ -95,7 +160,16 @@ def main() -> None:
         }
         pages.write(_PAGE, f"ledgers {nic}", table(entries))
         print(f"wrote the ledgers of {nic} into {_PAGE.relative_to(builds.TREE)}")
+    found = {}
+    for profile in profiles.all_profiles():
+        found[profile.name] = cross_checked(profile)
+        cells = [cell(entry) for entry in found[profile.name][1]]
+        print(f"{profile.name}: {'; '.join(cells)}", flush=True)
+    text, good = agreement(found)
+    pages.write(_PAGE, "ledgers all", text)
+    print(f"wrote the cross-checks into {_PAGE.relative_to(builds.TREE)}")
+    return EXIT_GOOD if good else EXIT_NOT_GOOD
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
