@@ -56,7 +56,7 @@ def test_statistics(text: str, values: dict[str, int]) -> None:
 def test_no_text_breaks_the_parsers(text: str) -> None:
     """Names of counters are the driver's own."""
     assert all(name for name in run._statistics(text))
-    assert isinstance(run._log_trouble(text), list)
+    assert isinstance(run.log_trouble(text), list)
 
 
 LOG = """\
@@ -75,7 +75,7 @@ cut
 
 def test_the_log_keeps_warnings_and_worse() -> None:
     """By the severity in the low three bits; the text whole, dictionary lines not."""
-    assert run._log_trouble(LOG) == [
+    assert run.log_trouble(LOG) == [
         "8139cp 0000:00:03.0 port0: weird, odd; and long",
         "error",
         "from user space, a warning",

@@ -119,19 +119,33 @@ def _command(load: Load, streams: list[str], *more: str) -> str:
     return " ".join([*words, "--marks", *more])
 
 
+@dataclass(frozen=True)
+class End:
+    """An interface at one end of the wire, and its station address."""
+
+    name: str
+    address: str
+
+
 def commands(kept: Snapshot, load: Load) -> tuple[str, str, str]:
+    """Commands of a guest's runs, as commands_between() has them."""
+    port, generator = (End(name, kept.addresses[name]) for name in (PORT, GENERATOR))
+    return commands_between(port, generator, load)
+
+
+def commands_between(port: End, generator: End, load: Load) -> tuple[str, str, str]:
     """Commands of the whole run, of the one with the port's cost, and of the rest.
 
     Received frames cost the generator too. A port's transmit cost is therefore
     taken from frames to nobody, which the generator's filter drops unseen.
     """
-    to_port = f"{GENERATOR},{kept.addresses[PORT]},{PORT}"
-    from_port = f"{PORT},{kept.addresses[GENERATOR]},{GENERATOR}"
-    generator_alone = _command(load, [f"{GENERATOR},{_NOBODY}"])
+    to_port = f"{generator.name},{port.address},{port.name}"
+    from_port = f"{port.name},{generator.address},{generator.name}"
+    generator_alone = _command(load, [f"{generator.name},{_NOBODY}"])
     if load.direction == "rx":
         whole = _command(load, [to_port])
         return whole, whole, generator_alone
-    port_alone = f"{PORT},{_NOBODY}"
+    port_alone = f"{port.name},{_NOBODY}"
     if load.direction == "tx":
         idle = _command(load, [port_alone], "--idle")
         return _command(load, [from_port]), _command(load, [port_alone]), idle

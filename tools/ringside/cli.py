@@ -171,6 +171,22 @@ def _add_ledger(ledger: argparse.ArgumentParser) -> None:
         "--module", metavar="FILE.ko", help="with --static: of this module"
     )
     ledger.add_argument("--json", type=_report, metavar="FILE", help="as in bench")
+    ledger.add_argument(
+        "--lab",
+        choices=("vm", "metal"),
+        default="vm",
+        help="metal: a port of this machine, its driver replaced meanwhile",
+    )
+    ledger.add_argument(
+        "--generator",
+        metavar="IF",
+        help="metal: the port at the other end of the cable",
+    )
+    ledger.add_argument(
+        "--force",
+        action="store_true",
+        help="metal: also a port that this machine needs, and others of its driver",
+    )
 
 
 def _add_kernel(parser: argparse.ArgumentParser) -> None:
@@ -231,6 +247,9 @@ def _ledger(
             ddio=arguments.ddio,
             static=arguments.static,
             module=Path(arguments.module) if arguments.module else None,
+            lab=arguments.lab,
+            generator=arguments.generator,
+            force=arguments.force,
             json=arguments.json,
         )
     )

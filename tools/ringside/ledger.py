@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The ledger: a bench of a counted driver, with its accesses by line of the source."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,7 @@ from ringside.lab.counted import COUNTER
 from ringside.lab.kernel import LabKernel
 from ringside.lab.run import Outcome
 from ringside.lab.snapshot import Snapshot
-from ringside.sites import Listing, Site
+from ringside.sites import Listing
 
 BUSES = ("none", "pci33", "pcix133", "pcie1", "pcie3")
 _FILES = "/sys/kernel/debug/iotally"
@@ -23,7 +22,6 @@ _MARKS_SINCE_API = 4
 _NO_TIME = "an access takes one instruction in virtual time; a time needs the metal lab"
 # What a device may write beside a frame: its checksum, a header or status of its own.
 _BESIDE_FRAME = 32
-_NO_IRQ = "no interrupt of the port in the window"
 NO_MARKS = (
     "this QEMU's plugin interface (version 1) cannot read the registers in which"
     " DMA marks are told"
@@ -92,38 +90,15 @@ def _cross_checks(
 
 def _rows(
     kept: Snapshot, task: Task, trio: Trio, reasons: dict[str, str]
-) -> Iterator[dict[str, Any]]:
-    """runs[].sites of the result: dearest first."""
-    port = _listing(kept, trio.port).counts
-    rest = _listing(kept, trio.rest).counts
+) -> list[dict[str, Any]]:
+    """runs[].sites of the result."""
     irqs = port_interrupts(trio.port, kept.irqs[PORT])
     irqs -= port_interrupts(trio.rest, kept.irqs[PORT])
-    frames = task.load.frames()
     reasons["ns_median"] = _NO_TIME
     if irqs <= 0:
-        reasons["per_irq"] = _NO_IRQ
-
-    def cost(site: Site) -> int:
-        return port.get(site, 0) - rest.get(site, 0)
-
-    for site in sorted(port.keys() | rest.keys(), key=lambda s: (-cost(s), repr(s))):
-        yield {
-            "module": site.module,
-            "file": site.file,
-            "line": site.line,
-            "function": site.function,
-            "op": site.operation,
-            "register": site.register,
-            "context": site.context,
-            "space": site.space,
-            "bar": site.bar,
-            "direction": site.direction,
-            "count": port.get(site, 0),
-            "idle_count": rest.get(site, 0),
-            "per_packet": round(cost(site) / frames, 6) + 0.0,
-            "per_irq": round(cost(site) / irqs, 6) + 0.0 if irqs > 0 else None,
-            "ns_median": None,
-        }
+        reasons["per_irq"] = sites.NO_IRQ
+    port, rest = (_listing(kept, run).counts for run in (trio.port, trio.rest))
+    return sites.result_rows(port, rest, sites.Per(task.load.frames(), irqs), {})
 
 
 def _waits(entry: dict[str, Any]) -> dict[str, float]:
@@ -144,7 +119,7 @@ def _entry(
     waits = _waits(entry)
     entry |= {
         "static": False,
-        "sites": list(_rows(kept, task, trios[0], entry["reasons"])),
+        "sites": _rows(kept, task, trios[0], entry["reasons"]),
         "places": _listing(kept, trios[0].port).places,
         "cross_check": crosscheck.table(rows),
         "counting_instructions": waits["counting"],

@@ -15,6 +15,7 @@ from ringside import bench, commands, ledger, output, profiles, session, static_
 from ringside.errors import EXIT_GOOD, CannotMeasure, UsageError, shortened
 from ringside.lab import counted, kernel as kernels, source as sources
 from ringside.lab.kernel import LabKernel
+from ringside.metal import ledger as metal_ledger
 from ringside.profiles import Profile
 from ringside.report import files, ledger_table, schema
 
@@ -37,6 +38,9 @@ class LedgerRequest:
     ddio: bool
     static: bool
     module: Path | None
+    lab: str
+    generator: str | None
+    force: bool
     json: Path | None
 
 
@@ -59,21 +63,42 @@ def _check(request: LedgerRequest) -> Profile | None:
     return chosen[0]
 
 
-def _tasks(request: LedgerRequest, profile: Profile) -> list[bench.Task]:
+def _loads(request: LedgerRequest) -> list[bench.Load]:
     return [
-        ledger.counted(
-            bench.Task(
-                profile,
-                bench.Load(rate, size, request.count, request.direction),
-                1,
-                bench.DEFAULT_CACHE,
-            ),
-            request.bus,
-            request.ddio,
-        )
+        bench.Load(rate, size, request.count, request.direction)
         for size in request.sizes
         for rate in request.rates_pps
     ]
+
+
+def _tasks(request: LedgerRequest, profile: Profile) -> list[bench.Task]:
+    return [
+        ledger.counted(
+            bench.Task(profile, load, 1, bench.DEFAULT_CACHE),
+            request.bus,
+            request.ddio,
+        )
+        for load in _loads(request)
+    ]
+
+
+def _check_metal(request: LedgerRequest) -> None:
+    """Refuses what only an emulated machine has."""
+    for option, given in (
+        ("--kernel", request.kernel),
+        ("--static", request.static),
+        ("--module", request.module),
+        ("--ddio", request.ddio),
+        ("--bus", request.bus != "none"),
+    ):
+        if given:
+            raise UsageError(f"{option} is for the vm lab: metal is what it is")
+
+
+def _on_metal(request: LedgerRequest) -> dict[str, Any]:
+    _check_metal(request)
+    ports = metal_ledger.choose(request.nic, request.generator, request.force)
+    return metal_ledger.measure(ports, _loads(request), request.tree, request.command)
 
 
 def _document(
@@ -125,12 +150,21 @@ def _list(request: LedgerRequest, profile: Profile | None) -> dict[str, Any]:
 
 def run(request: LedgerRequest) -> int:
     """Measures or lists what was asked for and shows it; the exit status."""
+    if request.lab == "metal":
+        return _shown(request, _on_metal(request))
+    if request.generator or request.force:
+        raise UsageError("--generator and --force are for --lab metal")
     profile = _check(request)
     if request.static:
         document = _list(request, profile)
     else:
         assert profile
         document = _measure(request, profile)
+    return _shown(request, document)
+
+
+def _shown(request: LedgerRequest, document: dict[str, Any]) -> int:
+    """Shows a result; the exit status."""
     schema.validate(document)
     # A reader that has enough changes nothing about the result.
     with suppress(BrokenPipeError):

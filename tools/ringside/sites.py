@@ -2,8 +2,9 @@
 """The counts of a counted driver by line, as drivers/iotally lists them."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ringside.counts import PORT
 from ringside.errors import CannotMeasure
@@ -36,6 +37,29 @@ class Site:
     space: str
     direction: str
     bar: int | None = None
+
+
+# A place of the source whatever ran it: module, file, line, function, operation,
+# direction, register.
+Place = tuple[str, str, int, str, str, str, str]
+
+NO_IRQ = "no interrupt of the port in the window"
+
+
+def place_of(site: Site) -> Place:
+    """The place that a site is at."""
+    return (
+        *(site.module, site.file, site.line, site.function),
+        *(site.operation, site.direction, site.register),
+    )
+
+
+@dataclass(frozen=True)
+class Per:
+    """What counts are divided by: packets, and the port's interrupts."""
+
+    packets: int
+    irqs: int
 
 
 @dataclass(frozen=True)
@@ -119,3 +143,86 @@ def parse(text: str, bars: Iterable[BarRange]) -> Listing:
         )
         counts[site] = counts.get(site, 0) + int(row["count"])
     return Listing(counts, len(places))
+
+
+_TIMES_FIRST = "# iotally-histograms 1"
+_TIMES_COLUMNS = (
+    *("module", "file", "line", "function", "operation", "direction", "register"),
+    *("calls", "median_ns", "cycles"),
+)
+
+
+def parse_times(text: str) -> dict[Place, float]:
+    """Median ns of a call by place, from the counter's file histograms.
+
+    What is not such a file raises CannotMeasure and names the line. A place that
+    several files have (an inline of a header) gets the time of the one called most.
+    """
+    lines = text.split("\n")
+    if lines[0] != _TIMES_FIRST or lines[-1] != "":
+        raise _wrong(1, f"it does not begin with '{_TIMES_FIRST}' or does not end")
+    if lines[1] != "# " + "\t".join(_TIMES_COLUMNS):
+        raise _wrong(2, "the columns are not those that were agreed")
+    found: dict[Place, float] = {}
+    most: dict[Place, int] = {}
+    for number, line in enumerate(lines[2:-1], 3):
+        words = line.split("\t")
+        if len(words) != len(_TIMES_COLUMNS):
+            raise _wrong(number, f"{len(words)} columns, not {len(_TIMES_COLUMNS)}")
+        row = dict(zip(_TIMES_COLUMNS, words))
+        for name in ("line", "calls"):
+            if not _NUMBER.fullmatch(row[name]):
+                raise _wrong(number, f"{name} is no number")
+        if row["median_ns"] == _NEVER:
+            continue
+        if not _NUMBER.fullmatch(row["median_ns"]):
+            raise _wrong(number, "median_ns is no number")
+        place = (
+            *(row["module"], _unescaped(row["file"]), int(row["line"])),
+            *(row["function"], row["operation"], row["direction"]),
+            _unescaped(row["register"]),
+        )
+        calls = int(row["calls"])
+        if calls > most.get(place, 0):
+            most[place], found[place] = calls, float(row["median_ns"])
+    return found
+
+
+def result_rows(
+    port: Mapping[Site, int],
+    rest: Mapping[Site, int],
+    per: Per,
+    times: Mapping[Place, float],
+) -> list[dict[str, Any]]:
+    """runs[].sites of a result, dearest first: counts of the port's run and of the rest.
+
+    @times is empty where an access takes no time of its own.
+    """
+
+    def cost(site: Site) -> int:
+        return port.get(site, 0) - rest.get(site, 0)
+
+    return [
+        {
+            "module": site.module,
+            "file": site.file,
+            "line": site.line,
+            "function": site.function,
+            "op": site.operation,
+            "register": site.register,
+            "context": site.context,
+            "space": site.space,
+            "bar": site.bar,
+            "direction": site.direction,
+            "count": port.get(site, 0),
+            "idle_count": rest.get(site, 0),
+            "per_packet": round(cost(site) / per.packets, 6) + 0.0,
+            "per_irq": (
+                round(cost(site) / per.irqs, 6) + 0.0 if per.irqs > 0 else None
+            ),
+            "ns_median": times.get(place_of(site)),
+        }
+        for site in sorted(
+            port.keys() | rest.keys(), key=lambda site: (-cost(site), repr(site))
+        )
+    ]

@@ -34,6 +34,8 @@ class LabKernel:
     suite: str = ""
     # Modules that are loaded in place of the package's, by name, underscores only.
     replaced: Mapping[str, Path] = field(default_factory=dict)
+    # Ready for make -C, where the kernel came with them.
+    headers: Path | None = None
 
     def config_hash(self) -> str:
         """SHA-256 of the configuration."""
@@ -222,7 +224,9 @@ def _is_built_tree(kernel: LabKernel) -> bool:
 
 
 def headers(kernel: LabKernel) -> Path:
-    """The unpacked headers of that kernel, ready for make -C; a built tree is its own."""
+    """The headers of that kernel, ready for make -C; a built tree is its own."""
+    if kernel.headers:
+        return kernel.headers
     if _is_built_tree(kernel):
         return kernel.modules
     suite = ["--suite", kernel.suite] if kernel.suite else []

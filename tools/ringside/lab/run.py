@@ -133,8 +133,8 @@ def _statistics(text: str) -> dict[str, int]:
     return values
 
 
-def _log_trouble(text: str) -> list[str]:
-    """Lines of the run's kernel log that are warnings or worse."""
+def log_trouble(text: str) -> list[str]:
+    """Lines of a kernel log, as /dev/kmsg has them, that are warnings or worse."""
     lines = []
     for record in text.splitlines():
         priority, _, rest = record.partition(",")
@@ -165,7 +165,7 @@ def _collect(guest: Guest, truth: dict[str, Any], status: int) -> Outcome:
         elif frame.type == "sites":
             outcome.sites = frame.text
         elif frame.type == "log":
-            outcome.log = _log_trouble(frame.text)
+            outcome.log = log_trouble(frame.text)
     return outcome
 
 

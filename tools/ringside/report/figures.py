@@ -123,11 +123,12 @@ def environment_text(document: Document) -> str:
     environment = document["environment"]
     parts = [
         f"Linux {environment['kernel_release']}",
-        f"QEMU {environment['qemu_version']}",
         f"CPU {environment['cpu_model']}",
-        f"caches {cache_text(environment['cache_model'])}",
         f"packet data {environment['packet_data']}",
     ]
+    if environment["qemu_version"] is not None:
+        parts.insert(1, f"QEMU {environment['qemu_version']}")
+        parts.insert(3, f"caches {cache_text(environment['cache_model'])}")
     if environment["debug_options"]:
         parts.append("debug options " + " ".join(environment["debug_options"]))
     return visible("; ".join(parts))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A ledger on the terminal: sites by cost, totals by context, the cross-check."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -65,21 +65,39 @@ def _show_measured(console: Console, run: Run) -> None:
             *_figures(sites),
             Column("count", [str(site["count"]) for site in sites]),
             Column("idle", [str(site["idle_count"]) for site in sites]),
+            *_times(sites),
         ]
         show(console, "Register accesses by line, dearest first", columns)
         show(console, "By context", _totals(sites))
-        waits = [
-            f"Counting itself: {figure_text('instructions', run['counting_instructions'])}"
-            " instructions per packet, not in the driver's cost",
-            "Waiting for the bus:"
-            f" {figure_text('instructions', run['bus_wait_instructions'])} ns per packet",
-        ]
-        show_lines(console, waits)
+        if run["counting_instructions"] is not None:
+            show_lines(console, list(_waits(run)))
     if run["cross_check"]:
         show(console, "Ledger against device truth", _cross_check(run["cross_check"]))
     if run["checks"]:
         show(console, "Checks", check_columns(run))
     show_lines(console, run["log_excerpt"])
+
+
+def _waits(run: Run) -> Iterator[str]:
+    """What virtual time shows beside the driver's cost."""
+    counting = figure_text("instructions", run["counting_instructions"])
+    yield f"Counting itself: {counting} instructions per packet, not in the driver's cost"
+    waiting = figure_text("instructions", run["bus_wait_instructions"])
+    yield f"Waiting for the bus: {waiting} ns per packet"
+
+
+def _times(sites: Sequence[Run]) -> list[Column]:
+    """Where accesses have a time: that of one, and of those that a packet needs."""
+    if all(site["ns_median"] is None for site in sites):
+        return []
+    per_packet = [
+        None if site["ns_median"] is None else site["ns_median"] * site["per_packet"]
+        for site in sites
+    ]
+    return [
+        Column("ns", [figure_text("instructions", s["ns_median"]) for s in sites]),
+        Column("ns per packet", [figure_text("instructions", n) for n in per_packet]),
+    ]
 
 
 def _figures(entries: Sequence[Run]) -> list[Column]:
