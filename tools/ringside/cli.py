@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from ringside import __version__, output
+from ringside.compare import options as compare_options
 from ringside.errors import (
     EXIT_CANNOT_MEASURE,
     EXIT_GOOD,
@@ -118,6 +119,9 @@ def _parser() -> argparse.ArgumentParser:
         help="write the report there; - as with --json",
     )
     _add_ledger(commands.add_parser("ledger", help="register accesses by source line"))
+    compare = commands.add_parser("compare", help="what a change to a driver costs")
+    _add_kernel(compare)
+    compare_options.add(compare)
     kunit = commands.add_parser("kunit", help="the reference driver's KUnit suites")
     kunit.add_argument("--suite", metavar="NAME,..", help="default: all")
     kunit.add_argument("--arch", choices=("um", "x86_64"), default="um")
@@ -255,6 +259,51 @@ def _ledger(
     )
 
 
+def _directions(text: str) -> list[str]:
+    words = list(dict.fromkeys(text.split(",")))
+    for word in words:
+        if word not in compare_options.DIRECTIONS:
+            known = ", ".join(compare_options.DIRECTIONS)
+            raise UsageError(f"--direction {shortened(word)}: is none of {known}")
+    return words
+
+
+def _compare(
+    argv: Sequence[str],
+    arguments: argparse.Namespace,
+    rates: list[int],
+    sizes: list[int],
+) -> int:
+    # pylint: disable=import-outside-toplevel
+    from ringside.bench import Load
+    from ringside.compare import command, revisions
+
+    count = _one_number("count", arguments.count, _COUNT_MAX, "frames")
+    versions = {
+        name: getattr(arguments, name)
+        for name in (
+            *("tree", "base", "head", "patch"),
+            *("base_dir", "head_dir", "driver_only"),
+        )
+    }
+    return command.run(
+        command.CompareRequest(
+            command=["./ringside", *argv],
+            versions=revisions.Request(**versions),
+            kernel=arguments.kernel,
+            nics=arguments.nic,
+            loads=[
+                Load(rate, size, count, direction)
+                for direction in _directions(arguments.direction)
+                for size in sizes
+                for rate in rates
+            ],
+            json=arguments.json,
+            markdown=arguments.markdown,
+        )
+    )
+
+
 def _run(argv: Sequence[str]) -> int:
     _check_words(argv)
     arguments = _parser().parse_args(argv)
@@ -272,7 +321,10 @@ def _run(argv: Sequence[str]) -> int:
     if arguments.command == "nics":
         return commands.nics(arguments.kernel, arguments.nic)
     rates, sizes = _load_lists(arguments)
-    _check_reports(arguments.json, getattr(arguments, "html", None))
+    second = getattr(arguments, "html", None) or getattr(arguments, "markdown", None)
+    _check_reports(arguments.json, second)
+    if arguments.command == "compare":
+        return _compare(argv, arguments, rates, sizes)
     if arguments.command == "ledger":
         return _ledger(argv, arguments, rates, sizes)
     return commands.bench(

@@ -21,10 +21,14 @@ _NO_SITE = "no site in "
 
 @dataclass(frozen=True)
 class Recipe:
-    """What is built: a source, and options that differ from the kernel's configuration."""
+    """What is built: a source, and options that differ from the kernel's configuration.
+
+    A source that is not trusted is contained: its makefiles can write nowhere else.
+    """
 
     source: Source
     options: Mapping[str, bool] = field(default_factory=dict)
+    contained: bool = False
 
     def option_lines(self) -> str:
         """The options as a header that comes after the kernel's configuration."""
@@ -44,7 +48,25 @@ def _files(place: Path) -> Iterator[Path]:
             yield path
 
 
-def _content(place: Path) -> str:
+def contained(words: list[str], folder: Path, *sources: Path) -> list[str]:
+    """A command that sees this machine read-only and may write into one folder.
+
+    Of what others keep for the moment (/tmp) it sees the sources alone.
+    """
+    if not shutil.which("bwrap"):
+        raise CannotMeasure("bwrap is not installed: run make setup")
+    return [
+        *("bwrap", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"),
+        *("--tmpfs", "/tmp", "--ro-bind-try", str(builds.TREE), str(builds.TREE)),
+        *("--ro-bind", str(cache.root()), str(cache.root())),
+        *[word for path in sources for word in ("--ro-bind", str(path), str(path))],
+        *("--bind", str(folder), str(folder)),
+        *("--unshare-all", "--die-with-parent", "--new-session", "--", *words),
+    ]
+
+
+def content(place: Path) -> str:
+    """A key of everything in the source that decides a build."""
     return cache.key_of(
         *(f"{path.name} {cache.file_hash(path)}" for path in _files(place))
     )
@@ -65,7 +87,7 @@ def _run(words: list[str], what: str) -> None:
 
 def _counter(kernel: LabKernel) -> Path:
     """The folder with iotally.ko and what drivers are built with."""
-    key = cache.key_of(kernel.key, builds.compiler_version(), _content(_FOLDER))
+    key = cache.key_of(kernel.key, builds.compiler_version(), content(_FOLDER))
 
     def make(scratch: Path) -> None:
         words = [str(_FOLDER / "build"), str(headers(kernel)), str(scratch)]
@@ -78,7 +100,7 @@ def module(kernel: LabKernel, name: str, place: Path, recipe: Recipe) -> Path:
     """The counted module of that name, from a C file or a folder."""
     base = _counter(kernel)
     options = recipe.option_lines()
-    key = cache.key_of(str(base), name, place.name, _content(place), options)
+    key = cache.key_of(str(base), name, place.name, content(place), options)
 
     def make(scratch: Path) -> None:
         shutil.copytree(base, scratch, dirs_exist_ok=True)
@@ -86,7 +108,10 @@ def module(kernel: LabKernel, name: str, place: Path, recipe: Recipe) -> Path:
         option_file.write_text(options, encoding="ascii")
         words = [str(_FOLDER / "build"), str(headers(kernel)), str(scratch)]
         words += [str(place), name, "CONFIG_RINGSIDE=m"]
-        _run([*words, f"KCFLAGS=-include {option_file}"], name)
+        words.append(f"KCFLAGS=-include {option_file}")
+        if recipe.contained:
+            words = contained(words, scratch, headers(kernel), recipe.source.tree)
+        _run(words, name)
         shutil.rmtree(scratch / "driver", ignore_errors=True)
 
     return cache.once("modules", key, make) / f"{name}.ko"

@@ -42,6 +42,11 @@ def tree_version(tree: Path) -> str | None:
         text = (tree / "Makefile").read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
+    return version_in(text)
+
+
+def version_in(text: str) -> str | None:
+    """The version that the text of a kernel's Makefile gives."""
     found: dict[str, str] = dict(_FIELDS.findall(text[:4096]))
     if not found.get("VERSION") or not found.get("PATCHLEVEL"):
         return None

@@ -14,6 +14,7 @@ from ringside.errors import CannotMeasure
 from ringside.report.figures import Document, visible
 
 SCHEMA_FILE = Path(__file__).parents[3] / "docs" / "results.schema.json"
+COMPARE_FILE = SCHEMA_FILE.with_name("compare.schema.json")
 
 # A null under these names is a statement of its own and needs no reason.
 _NULL_WITHOUT_REASON = frozenset({"error", "bar"})
@@ -45,7 +46,9 @@ def validate(document: Any) -> None:
     Beyond the schema: numbers are finite, and a null in a run has an entry of
     its name in the run's reasons.
     """
-    problem = jsonschema.exceptions.best_match(_validator().iter_errors(document))
+    problem = jsonschema.exceptions.best_match(
+        _validator(SCHEMA_FILE).iter_errors(document)
+    )
     if problem is not None:
         raise _refusal(tuple(problem.absolute_path), problem.message)
     for place, value in _leaves(document, ()):
@@ -60,9 +63,17 @@ def validate(document: Any) -> None:
                 raise _refusal(place, f"null without an entry '{name}' in reasons")
 
 
+def validate_compare(document: Any) -> None:
+    """Raise CannotMeasure, naming the place, unless a comparison keeps its schema."""
+    problems = _validator(COMPARE_FILE).iter_errors(document)
+    problem = jsonschema.exceptions.best_match(problems)
+    if problem is not None:
+        raise _refusal(tuple(problem.absolute_path), problem.message)
+
+
 @functools.cache
-def _validator() -> Any:
-    return jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_bytes()))
+def _validator(file: Path) -> Any:
+    return jsonschema.Draft202012Validator(json.loads(file.read_bytes()))
 
 
 def _refusal(place: _Place, message: str) -> CannotMeasure:
