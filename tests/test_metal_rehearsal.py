@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ringside import builds, cache, profiles
-from ringside.lab import counted, kernel, source, userland
+from ringside import builds, cache, profiles, sites
+from ringside.lab import counted, kernel, source, splats, userland
 from ringside.report import schema
 
 _STATE = (
@@ -23,7 +23,19 @@ _STATE = (
 _LOAD = "--rate 100 --count 200 --nic port0 --generator gen0"
 
 
-def _script(lab: kernel.LabKernel) -> str:
+def _unloads(built: kernel.LabKernel) -> list[str]:
+    """Reads the counts while the counted driver goes, ten times, and after it."""
+    driver, counter = (built.replaced[name] for name in ("8139cp", counted.COUNTER))
+    listing = "/sys/kernel/debug/iotally/sites"
+    return [
+        f"rmmod 8139cp; insmod {counter}",
+        f"for i in 0 1 2 3 4 5 6 7 8 9; do insmod {driver};"
+        f" (cat {listing} {listing} {listing} > during.$i) & rmmod 8139cp; wait; done",
+        f"cat {listing} > unloaded; rmmod {counted.COUNTER}; echo $? >> statuses",
+    ]
+
+
+def _script(lab: kernel.LabKernel, built: kernel.LabKernel) -> str:
     """Makes the guest a machine that has installed its kernel, then runs the command."""
     release = lab.release
     installed = f"/lib/modules/{release}"
@@ -56,6 +68,7 @@ def _script(lab: kernel.LabKernel) -> str:
         "while kill -0 $job && ! pgrep -x sender > /dev/null; do sleep 0.2; done",
         "sleep 1; kill -TERM $job; wait $job; echo $? >> statuses",
         f"({_STATE}) > ended-after 2>&1",
+        *_unloads(built),
     ]
     return "\n".join(lines) + "\n"
 
@@ -67,10 +80,12 @@ def fixture_shared(tmp_path_factory: pytest.TempPathFactory) -> Path:
     machine = userland.Machine(lab, profiles.choose("8139cp"))
     # So that the guest, which is slow, need not build.
     recipe = counted.Recipe(source.find(lab, None))
-    counted.build(lab, profiles.choose("8139cp")[0], recipe)
+    built = counted.build(lab, profiles.choose("8139cp")[0], recipe)
     builds.sender()
     with cache.scratch_folder() as folder:
-        userland.run(machine, userland.Job(_script(lab)), folder, 600.0)
+        job = userland.Job(_script(lab, built))
+        result = userland.run(machine, job, folder, 600.0)
+        assert not splats.find(result.console)
         kept = tmp_path_factory.mktemp("metal") / "shared"
         (folder / "shared").rename(kept)
     return kept
@@ -114,6 +129,20 @@ def test_a_port_with_the_default_route_is_refused(shared: Path) -> None:
 
 def test_a_signal_ends_it_and_all_is_put_back(shared: Path) -> None:
     """In the middle of the load."""
-    assert _text(shared, "statuses").split()[2:] == ["3"], _text(shared, "ended")
+    assert _text(shared, "statuses").split()[2:3] == ["3"], _text(shared, "ended")
     assert "ended by SIGTERM" in _text(shared, "ended")
     assert _text(shared, "ended-after") == _text(shared, "before")
+
+
+def test_counts_are_read_while_the_driver_is_unloaded(shared: Path) -> None:
+    """Whole each time, and kept when it is gone; then the counter goes too."""
+    assert _text(shared, "statuses").split()[3:] == ["0"]
+    first = "# iotally 1\n"
+    for number in range(10):
+        texts = _text(shared, f"during.{number}").split(first)
+        assert texts[0] == "" and len(texts) == 4
+        for text in texts[1:]:
+            sites.parse(first + text, [])
+    kept = sites.parse(_text(shared, "unloaded"), []).counts
+    probes = [count for site, count in kept.items() if site.module == "8139cp"]
+    assert sum(probes) > 0
