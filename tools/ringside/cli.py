@@ -19,7 +19,7 @@ from ringside.errors import (
     UsageError,
     shortened,
 )
-from ringside.report import files
+from ringside.report import files, options as report_options
 
 SIZE_MIN = 60
 SIZE_MAX = 1514
@@ -122,6 +122,8 @@ def _parser() -> argparse.ArgumentParser:
     compare = commands.add_parser("compare", help="what a change to a driver costs")
     _add_kernel(compare)
     compare_options.add(compare)
+    report = commands.add_parser("report", help="results as other programs read them")
+    report_options.add(report)
     kunit = commands.add_parser("kunit", help="the reference driver's KUnit suites")
     kunit.add_argument("--suite", metavar="NAME,..", help="default: all")
     kunit.add_argument("--arch", choices=("um", "x86_64"), default="um")
@@ -318,6 +320,10 @@ def _run(argv: Sequence[str]) -> int:
     # pylint: disable=import-outside-toplevel
     from ringside import commands
 
+    if arguments.command == "report":
+        from ringside import report_command
+
+        return report_command.run(report_command.request(arguments))
     if arguments.command == "nics":
         return commands.nics(arguments.kernel, arguments.nic)
     rates, sizes = _load_lists(arguments)

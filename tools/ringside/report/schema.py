@@ -33,8 +33,9 @@ def load(path: Path) -> Document:
         ) from error
     except (ValueError, RecursionError) as error:
         raise CannotMeasure(f"{visible(str(path))} is not JSON: {error}") from error
+    is_compare = isinstance(document, dict) and document.get("kind") == "compare"
     try:
-        validate(document)
+        (validate_compare if is_compare else validate)(document)
     except CannotMeasure as error:
         raise CannotMeasure(f"{visible(str(path))}: {error}") from error
     return document  # type: ignore[no-any-return]
