@@ -326,6 +326,31 @@ def _ratio(frames: int, cost: Counts, reasons: dict[str, str]) -> float | None:
     return None
 
 
+def delivery(
+    whole: Outcome, ledger: conservation.Ledger, checks: list[dict[str, str]]
+) -> dict[str, Any]:
+    """Where the frames of the whole run went, when they were sent, and what holds."""
+    failed = [check for check in checks if check["result"] == "fail"]
+    return {
+        "status": "fail" if failed else "pass",
+        "error": f"{failed[0]['name']}: {failed[0]['detail']}" if failed else None,
+        "sent": ledger.sent,
+        "delivered": ledger.delivered,
+        "dropped": sum(drop["count"] for drop in ledger.drops),
+        "drops": ledger.drops,
+        "unexplained": ledger.unexplained,
+        "duplicated": ledger.duplicated,
+        "corrupted": ledger.corrupted,
+        "achieved_rate_pps": float(whole.values("achieved_rate_pps")[0]),
+        "jitter_ns": {
+            name: int(whole.values(f"late_ns_{name}")[0])
+            for name in ("median", "p99", "max")
+        },
+        "window_ns": int(whole.values("window_ns")[0]),
+        "checks": checks,
+    }
+
+
 def entry_of(
     kernel: LabKernel, task: Task, kept: Snapshot, trios: list[Trio]
 ) -> dict[str, Any]:
@@ -342,27 +367,10 @@ def entry_of(
         _log_check(trios),
         _rate_check(task.load, ledger, achieved),
     ]
-    failed = [check for check in checks if check["result"] == "fail"]
-    late = {
-        name: int(trio.whole.values(f"late_ns_{name}")[0])
-        for name in ("median", "p99", "max")
-    }
     return {
         **_identity(task, kernel, kept.key),
-        "status": "fail" if failed else "pass",
-        "error": f"{failed[0]['name']}: {failed[0]['detail']}" if failed else None,
-        "sent": ledger.sent,
-        "delivered": ledger.delivered,
-        "dropped": sum(drop["count"] for drop in ledger.drops),
-        "drops": ledger.drops,
-        "unexplained": ledger.unexplained,
-        "duplicated": ledger.duplicated,
-        "corrupted": ledger.corrupted,
-        "achieved_rate_pps": achieved,
-        "jitter_ns": late,
-        "window_ns": int(trio.whole.values("window_ns")[0]),
+        **delivery(trio.whole, ledger, checks),
         **_cost(kernel, task, kept, trio),
-        "checks": checks,
         "log_excerpt": [line for o in outcomes for line in o.log][:_LOG_LINES],
     }
 

@@ -227,31 +227,6 @@ def _figures(
     return figures
 
 
-def _delivery(load: Load, whole: Outcome, log: Sequence[str]) -> dict[str, Any]:
-    """Where the frames went, when they were sent, and what holds of the run."""
-    balance, checks = _checks(load, whole, log)
-    failed = [check for check in checks if check["result"] == "fail"]
-    return {
-        "status": "fail" if failed else "pass",
-        "error": f"{failed[0]['name']}: {failed[0]['detail']}" if failed else None,
-        "sent": balance.sent,
-        "delivered": balance.delivered,
-        "dropped": sum(drop["count"] for drop in balance.drops),
-        "drops": balance.drops,
-        "unexplained": balance.unexplained,
-        "duplicated": balance.duplicated,
-        "corrupted": balance.corrupted,
-        "achieved_rate_pps": float(whole.values("achieved_rate_pps")[0]),
-        "jitter_ns": {
-            name: int(whole.values(f"late_ns_{name}")[0])
-            for name in ("median", "p99", "max")
-        },
-        "window_ns": int(whole.values("window_ns")[0]),
-        "checks": checks,
-        "log_excerpt": list(log[:_LOG_LINES]),
-    }
-
-
 def _accesses(
     ports: Ports, load: Load, runs: Sequence[tuple[Outcome, str]]
 ) -> dict[str, Any]:
@@ -299,7 +274,8 @@ def _entry(
         "profile_sha256": None,
         "snapshot": None,
         "repeats": 1,
-        **_delivery(load, runs[0][0], log),
+        **bench.delivery(runs[0][0], *_checks(load, runs[0][0], log)),
+        "log_excerpt": log[:_LOG_LINES],
         **_accesses(ports, load, runs[1:]),
     }
 
