@@ -50,6 +50,8 @@ def _request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[BenchR
         cache_model={},
         json=tmp_path / "result.json",
         html=None,
+        budget=None,
+        update_budget=None,
     )
     guest.CANCEL.clear()
     qemu.find.cache_clear()

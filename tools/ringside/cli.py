@@ -118,6 +118,16 @@ def _parser() -> argparse.ArgumentParser:
         metavar="FILE",
         help="write the report there; - as with --json",
     )
+    bench.add_argument(
+        "--budget",
+        nargs="?",
+        const="",
+        metavar="DIR",
+        help="hold the figures against budgets; default: ci/budgets",
+    )
+    bench.add_argument(
+        "--update-budget", metavar="WHY", help="write the figures as budgets"
+    )
     _add_ledger(commands.add_parser("ledger", help="register accesses by source line"))
     compare = commands.add_parser("compare", help="what a change to a driver costs")
     _add_kernel(compare)
@@ -261,6 +271,13 @@ def _ledger(
     )
 
 
+def _budget(given: str | None) -> Path | None:
+    # pylint: disable-next=import-outside-toplevel
+    from ringside import budgets
+
+    return None if given is None else Path(given) if given else budgets.FOLDER
+
+
 def _directions(text: str) -> list[str]:
     words = list(dict.fromkeys(text.split(",")))
     for word in words:
@@ -350,6 +367,8 @@ def _run(argv: Sequence[str]) -> int:
             },
             json=arguments.json,
             html=arguments.html,
+            budget=_budget(arguments.budget),
+            update_budget=arguments.update_budget,
         )
     )
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rich.console import Console
 
-from ringside import bench as cost, output, profiles, session
+from ringside import bench as cost, budgets, output, profiles, session
 from ringside.errors import EXIT_GOOD, CannotMeasure, UsageError, shortened
 from ringside.lab import image, kernel as kernels, qemu
 from ringside.lab.kernel import LabKernel
@@ -36,6 +36,8 @@ class BenchRequest:
     cache_model: dict[str, str]
     json: Path | None
     html: Path | None
+    budget: Path | None
+    update_budget: str | None
 
 
 def nics(kernel_name: str | None, name: str | None) -> int:
@@ -154,6 +156,8 @@ def bench(request: BenchRequest) -> int:
     started = time.time()
     chosen = profiles.choose(request.nics)
     model = cache_model(cost.DEFAULT_CACHE | request.cache_model)
+    if request.budget and request.update_budget is None:
+        budgets.check(request.budget, [profile.name for profile in chosen])
     kernel = kernels.find(request.kernel)
     reasons = {profile.name: unmeasurable(kernel, profile) for profile in chosen}
     tasks = _tasks(request, chosen)
@@ -172,6 +176,11 @@ def bench(request: BenchRequest) -> int:
             if reason
             else next(measured)
         )
+    if request.update_budget is not None:
+        folder = request.budget or budgets.FOLDER
+        budgets.update(entries, kernel.release, folder, request.update_budget)
+    elif request.budget:
+        budgets.apply(entries, kernel.release, request.budget)
     document = {
         "schema": "ringside/1",
         "kind": "bench",
