@@ -5,7 +5,7 @@ import argparse
 import contextlib
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NoReturn
 
@@ -134,6 +134,7 @@ def _parser() -> argparse.ArgumentParser:
     compare_options.add(compare)
     report = commands.add_parser("report", help="results as other programs read them")
     report_options.add(report)
+    _add_history(commands.add_parser("history", help="a figure over revisions"))
     kunit = commands.add_parser("kunit", help="the reference driver's KUnit suites")
     kunit.add_argument("--suite", metavar="NAME,..", help="default: all")
     kunit.add_argument("--arch", choices=("um", "x86_64"), default="um")
@@ -153,6 +154,16 @@ def _parser() -> argparse.ArgumentParser:
         help="as a module of the lab's debug kernel, in a guest",
     )
     return parser
+
+
+def _add_history(history: argparse.ArgumentParser) -> None:
+    history.add_argument("--file", metavar="DB", help="default: in your data folder")
+    history.add_argument(
+        "--add", nargs="+", default=[], metavar="RESULT.json", help="keep these results"
+    )
+    history.add_argument("--revision", metavar="NAME", help="--add: what was measured")
+    history.add_argument("--nic", metavar="N", help="show a figure of this one")
+    history.add_argument("--figure", default="mmio_reads", metavar="NAME")
 
 
 def _add_ledger(ledger: argparse.ArgumentParser) -> None:
@@ -278,6 +289,21 @@ def _budget(given: str | None) -> Path | None:
     return None if given is None else Path(given) if given else budgets.FOLDER
 
 
+def _history(arguments: argparse.Namespace) -> int:
+    # pylint: disable-next=import-outside-toplevel
+    from ringside import history
+
+    return history.run(
+        history.HistoryRequest(
+            file=Path(arguments.file) if arguments.file else None,
+            add=[Path(name) for name in arguments.add],
+            revision=arguments.revision,
+            nic=arguments.nic,
+            figure=arguments.figure,
+        )
+    )
+
+
 def _directions(text: str) -> list[str]:
     words = list(dict.fromkeys(text.split(",")))
     for word in words:
@@ -323,26 +349,46 @@ def _compare(
     )
 
 
+def _kunit(arguments: argparse.Namespace) -> int:
+    # pylint: disable-next=import-outside-toplevel
+    from ringside import kunit, kunit_module
+
+    run = kunit_module.run if arguments.module else kunit.run
+    return run(arguments)
+
+
+def _results(arguments: argparse.Namespace) -> int:
+    # pylint: disable-next=import-outside-toplevel
+    from ringside import report_command
+
+    return report_command.run(report_command.request(arguments))
+
+
+def _nics(arguments: argparse.Namespace) -> int:
+    # pylint: disable-next=import-outside-toplevel
+    from ringside import commands
+
+    return commands.nics(arguments.kernel, arguments.nic)
+
+
+# Commands that offer no load.
+_WITHOUT_LOAD: dict[str, Callable[[argparse.Namespace], int]] = {
+    "kunit": _kunit,
+    "report": _results,
+    "history": _history,
+    "nics": _nics,
+}
+
+
 def _run(argv: Sequence[str]) -> int:
     _check_words(argv)
     arguments = _parser().parse_args(argv)
-    if arguments.command == "kunit":
-        # Runs without what the other commands need.
-        # pylint: disable-next=import-outside-toplevel
-        from ringside import kunit, kunit_module
-
-        run = kunit_module.run if arguments.module else kunit.run
-        return run(arguments)
+    if arguments.command in _WITHOUT_LOAD:
+        return _WITHOUT_LOAD[arguments.command](arguments)
     # Late, so that help and refusals are quick.
-    # pylint: disable=import-outside-toplevel
+    # pylint: disable-next=import-outside-toplevel
     from ringside import commands
 
-    if arguments.command == "report":
-        from ringside import report_command
-
-        return report_command.run(report_command.request(arguments))
-    if arguments.command == "nics":
-        return commands.nics(arguments.kernel, arguments.nic)
     rates, sizes = _load_lists(arguments)
     second = getattr(arguments, "html", None) or getattr(arguments, "markdown", None)
     _check_reports(arguments.json, second)
