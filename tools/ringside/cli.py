@@ -134,6 +134,9 @@ def _parser() -> argparse.ArgumentParser:
     compare_options.add(compare)
     report = commands.add_parser("report", help="results as other programs read them")
     report_options.add(report)
+    bisect = commands.add_parser("bisect", help="the commit that changed a figure")
+    _add_kernel(bisect)
+    compare_options.add_bisect(bisect)
     _add_history(commands.add_parser("history", help="a figure over revisions"))
     kunit = commands.add_parser("kunit", help="the reference driver's KUnit suites")
     kunit.add_argument("--suite", metavar="NAME,..", help="default: all")
@@ -371,11 +374,34 @@ def _nics(arguments: argparse.Namespace) -> int:
     return commands.nics(arguments.kernel, arguments.nic)
 
 
-# Commands that offer no load.
+def _bisect(arguments: argparse.Namespace) -> int:
+    # pylint: disable=import-outside-toplevel
+    from ringside.bench import Load
+    from ringside.compare import bisect
+
+    rates, sizes = _load_lists(arguments)
+    if len(rates) > 1 or len(sizes) > 1:
+        raise UsageError("bisect takes one rate and one size")
+    count = _one_number("count", arguments.count, _COUNT_MAX, "frames")
+    return bisect.run(
+        bisect.BisectRequest(
+            tree=arguments.tree,
+            good=arguments.good,
+            bad=arguments.bad,
+            nics=arguments.nic,
+            figure=arguments.figure,
+            load=Load(rates[0], sizes[0], count, arguments.direction),
+            kernel=arguments.kernel,
+        )
+    )
+
+
+# Commands that need no list of loads.
 _WITHOUT_LOAD: dict[str, Callable[[argparse.Namespace], int]] = {
     "kunit": _kunit,
     "report": _results,
     "history": _history,
+    "bisect": _bisect,
     "nics": _nics,
 }
 

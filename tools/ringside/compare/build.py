@@ -84,11 +84,17 @@ def module(kernel: LabKernel, name: str, place: Path) -> Path:
     return cache.once("modules", key, make) / f"{name}.ko"
 
 
-def build(kernel: LabKernel, profile: Profile, source: Source) -> Built:
-    """Both builds of one version; a driver without a site is compared without a ledger."""
+def plain(kernel: LabKernel, profile: Profile, source: Source) -> Built:
+    """One version as it is, for a bench alone."""
     name = profile.driver
     path = module(kernel, name, source.path_of(profile.source, name))
-    plain = replace(kernel, replaced={name.replace("-", "_"): path})
+    with_it = replace(kernel, replaced={name.replace("-", "_"): path})
+    return Built(source, with_it, None, "not wanted", cache.file_hash(path))
+
+
+def build(kernel: LabKernel, profile: Profile, source: Source) -> Built:
+    """Both builds of one version; a driver without a site is compared without a ledger."""
+    bare = plain(kernel, profile, source)
     in_tree = replace(profile, out_of_tree=False)
     why = ""
     with_sites: LabKernel | None = None
@@ -96,4 +102,4 @@ def build(kernel: LabKernel, profile: Profile, source: Source) -> Built:
         with_sites = counted.build(kernel, in_tree, Recipe(source, contained=True))
     except CannotMeasure as error:
         why = str(error)
-    return Built(source, plain, with_sites, why, cache.file_hash(path))
+    return replace(bare, counted=with_sites, why_not_counted=why)

@@ -46,6 +46,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_bisect(parser: argparse.ArgumentParser) -> None:
+    """Those of bisect: two ends, one load, one figure."""
+    parser.add_argument("--nic", metavar="N")
+    parser.add_argument(
+        "--tree", default=".", metavar="DIR", help="default: this folder"
+    )
+    parser.add_argument("--good", metavar="REV", help="has the old figure")
+    parser.add_argument("--bad", metavar="REV", help="has the new one")
+    parser.add_argument("--figure", default="mmio_reads", metavar="NAME")
+    parser.add_argument("--rate", default="20000", metavar="PPS", help="as in bench")
+    parser.add_argument("--size", default="60", metavar="B", help="as in bench")
+    parser.add_argument("--count", default="2000", metavar="N", help="as in bench")
+    parser.add_argument("--direction", choices=DIRECTIONS, default="rx")
+
+
 def _file(name: str) -> Path:
     # pylint: disable-next=import-outside-toplevel
     from ringside.report import files

@@ -47,7 +47,8 @@ class Sides:
     version: str | None
 
 
-def _git(tree: str, *words: str) -> bytes:
+def git(tree: str, *words: str) -> bytes:
+    """Output of git in a tree; CannotMeasure when it fails."""
     try:
         done = subprocess.run(
             ["git", "-C", tree, *words], check=False, capture_output=True
@@ -69,11 +70,11 @@ def folders_of(profile: profiles.Profile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _revision(tree: str, option: str, name: str) -> str:
+def commit_of(tree: str, option: str, name: str) -> str:
     """The commit that a revision names."""
     try:
         # --end-of-options: a name may look like an option.
-        out = _git(
+        out = git(
             tree,
             *("rev-parse", "--verify", "--quiet"),
             "--end-of-options",
@@ -93,13 +94,13 @@ def _write(member: tarfile.TarInfo, data: bytes, out: Path) -> None:
     path.write_bytes(data)
 
 
-def _export(tree: str, commit: str, folders: Sequence[str], out: Path) -> None:
+def export_commit(tree: str, commit: str, folders: Sequence[str], out: Path) -> None:
     """Files of the folders as a commit has them; links and strange names are refused."""
-    listed = _git(tree, "ls-tree", "-d", "--name-only", "-z", commit, "--", *folders)
+    listed = git(tree, "ls-tree", "-d", "--name-only", "-z", commit, "--", *folders)
     there = [name for name in listed.decode("utf-8", "replace").split("\0") if name]
     if folders[0] not in there:
         raise UsageError(f"{shortened(tree)} has no {folders[0]} at {commit[:12]}")
-    text = _git(tree, "archive", "--format=tar", commit, "--", *there)
+    text = git(tree, "archive", "--format=tar", commit, "--", *there)
     if len(text) > _LARGEST:
         raise UsageError(f"{folders[0]} at {commit[:12]} is larger than any driver")
     with tarfile.open(fileobj=io.BytesIO(text)) as archive:
@@ -206,7 +207,7 @@ def _differing(base: Path, head: Path) -> tuple[str, ...]:
 def _git_version(tree: str, commit: str) -> str | None:
     """What the Makefile of a commit says; None for a tree that is no kernel's."""
     try:
-        text = _git(tree, "show", f"{commit}:Makefile")
+        text = git(tree, "show", f"{commit}:Makefile")
     except CannotMeasure:
         return None
     return sources.version_in(text.decode("utf-8", "replace"))
@@ -230,8 +231,8 @@ def _from_git(request: Request, folders: Sequence[str], out: Path) -> Sides:
         raise UsageError("name the change: --head REV or --patch FILE, one of them")
     if not Path(tree).is_dir():
         raise UsageError(f"--tree {shortened(tree)}: no such folder")
-    base = _revision(tree, "--base", base_name)
-    _export(tree, base, folders, out / "base")
+    base = commit_of(tree, "--base", base_name)
+    export_commit(tree, base, folders, out / "base")
     if request.patch:
         patch = Path(request.patch).resolve()
         if not patch.is_file():
@@ -241,15 +242,15 @@ def _from_git(request: Request, folders: Sequence[str], out: Path) -> Sides:
         shown = patch.name
     else:
         assert request.head
-        dirty = _git(tree, "status", "--porcelain", "-z", "--", *folders)
+        dirty = git(tree, "status", "--porcelain", "-z", "--", *folders)
         if dirty:
             raise UsageError(
                 f"{shortened(tree)} has uncommitted changes in {folders[0]}: commit or"
                 " stash them, or compare them with --patch"
             )
-        head = _revision(tree, "--head", request.head)
-        _export(tree, head, folders, out / "head")
-        diff = _git(tree, "diff", "--name-only", "-z", "--no-renames", base, head)
+        head = commit_of(tree, "--head", request.head)
+        export_commit(tree, head, folders, out / "head")
+        diff = git(tree, "diff", "--name-only", "-z", "--no-renames", base, head)
         names = [n for n in diff.decode("utf-8", "replace").split("\0") if n]
         shown = f"{request.head} ({head[:12]})"
     _check_outside(names, folders, request.driver_only)
