@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Stand-ins that several tests use: an unpacked kernel, a QEMU that is a script, mounts."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -65,3 +66,20 @@ def needs_mounts() -> None:
     probe = ["unshare", "--mount", "mount", "-t", "tmpfs", "none", "/mnt"]
     if subprocess.run(probe, check=False, capture_output=True).returncode:
         pytest.skip("needs to be allowed to mount (root)")
+
+
+def git(tree: Path, *words: str) -> str:
+    """Output of git in a tree, as somebody whom every machine has."""
+    who = {
+        f"GIT_{role}_{what}": "x@y"
+        for role in ("AUTHOR", "COMMITTER")
+        for what in ("NAME", "EMAIL")
+    }
+    done = subprocess.run(
+        ["git", "-C", str(tree), *words],
+        check=True,
+        capture_output=True,
+        text=True,
+        env=os.environ | who,
+    )
+    return done.stdout

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Bisect: git finds the commit, in a clone; what cannot be measured is skipped."""
 
-import os
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import fakes
 from ringside import cli, counts
 from ringside.compare import bisect, build, runs
 from ringside.compare.build import Built, DoesNotBuild
@@ -19,32 +18,18 @@ from ringside.profiles import Profile
 _FILE = "drivers/net/ethernet/realtek/8139cp.c"
 
 
-def _git(tree: Path, *words: str) -> str:
-    who = {
-        f"GIT_{a}_{b}": "x" for a in ("AUTHOR", "COMMITTER") for b in ("NAME", "EMAIL")
-    }
-    done = subprocess.run(
-        ["git", "-C", str(tree), *words],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=os.environ | who,
-    )
-    return done.stdout
-
-
 @pytest.fixture(name="tree")
 def fixture_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Eight commits of the driver, tagged by number; the file's text is its figure."""
     tree = tmp_path / "linux"
     (tree / _FILE).parent.mkdir(parents=True)
-    _git(tree, "init", "-q")
+    fakes.git(tree, "init", "-q")
     for number, text in enumerate(("4", "4", "4", "x", "x", "5", "5", "5")):
         (tree / _FILE).write_text(f"{text}\n{number}\n", encoding="utf-8")
         (tree / f"other{number}").touch()
-        _git(tree, "add", "-A")
-        _git(tree, "commit", "-q", "-m", f"change {number}")
-        _git(tree, "tag", f"v{number}")
+        fakes.git(tree, "add", "-A")
+        fakes.git(tree, "commit", "-q", "-m", f"change {number}")
+        fakes.git(tree, "tag", f"v{number}")
     monkeypatch.setattr(
         kernels,
         "find",
@@ -79,24 +64,24 @@ def _bisect(tree: Path, good: str, bad: str, *more: str) -> int:
 
 def _state(tree: Path) -> str:
     return (
-        _git(tree, "for-each-ref")
-        + _git(tree, "status")
-        + _git(tree, "worktree", "list")
+        fakes.git(tree, "for-each-ref")
+        + fakes.git(tree, "status")
+        + fakes.git(tree, "worktree", "list")
     )
 
 
 def test_the_commit_is_found(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """And the user's tree is as before."""
-    _git(tree, "checkout", "-q", "v7")
-    _git(tree, "branch", "mine")
+    fakes.git(tree, "checkout", "-q", "v7")
+    fakes.git(tree, "branch", "mine")
     before = _state(tree)
     # From a base whose next commits build again.
     assert _bisect(tree, "v5", "v7") == 4
     assert "the same at both ends" in capsys.readouterr().out
     (tree / _FILE).write_text("6\n", encoding="utf-8")
-    _git(tree, "commit", "-q", "-a", "-m", "change 8")
+    fakes.git(tree, "commit", "-q", "-a", "-m", "change 8")
     (tree / _FILE).write_text("6\n9\n", encoding="utf-8")
-    _git(tree, "commit", "-q", "-a", "-m", "change 9")
+    fakes.git(tree, "commit", "-q", "-a", "-m", "change 9")
     after = _state(tree)
     assert before != after
     assert _bisect(tree, "v5", "HEAD") == 0
@@ -147,8 +132,11 @@ def test_the_search_asks_git(tree: Path) -> None:
     """All bad: the first after the good end."""
     found = bisect.search(
         str(tree),
-        (_git(tree, "rev-parse", "v0").strip(), _git(tree, "rev-parse", "v2").strip()),
+        (
+            fakes.git(tree, "rev-parse", "v0").strip(),
+            fakes.git(tree, "rev-parse", "v2").strip(),
+        ),
         ("drivers",),
         lambda commit: "bad",
     )
-    assert found == _git(tree, "rev-parse", "v1").strip()
+    assert found == fakes.git(tree, "rev-parse", "v1").strip()

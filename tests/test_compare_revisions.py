@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Compare: what of the user's trees is taken, and what is refused."""
 
-import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
@@ -9,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import fakes
 from ringside import profiles
 from ringside.compare import revisions
 from ringside.compare.revisions import Request
@@ -20,30 +20,14 @@ _PROFILE = profiles.choose("8139cp")[0]
 _MAKEFILE = "VERSION = 6\nPATCHLEVEL = 12\nSUBLEVEL = 0\nEXTRAVERSION =\n"
 
 
-def _git(tree: Path, *words: str) -> str:
-    names = {
-        f"GIT_{who}_{what}": "x@y"
-        for who in ("AUTHOR", "COMMITTER")
-        for what in ("NAME", "EMAIL")
-    }
-    done = subprocess.run(
-        ["git", "-C", str(tree), *words],
-        check=True,
-        capture_output=True,
-        text=True,
-        env=os.environ | names,
-    )
-    return done.stdout
-
-
 def _commit(tree: Path, files: dict[str, str], tag: str) -> None:
     for name, text in files.items():
         path = tree / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    _git(tree, "add", "-A")
-    _git(tree, "commit", "-q", "-m", tag)
-    _git(tree, "tag", tag)
+    fakes.git(tree, "add", "-A")
+    fakes.git(tree, "commit", "-q", "-m", tag)
+    fakes.git(tree, "tag", tag)
 
 
 @pytest.fixture(name="tree")
@@ -51,7 +35,7 @@ def fixture_tree(tmp_path: Path) -> Path:
     """A kernel tree of two revisions that differ in the driver."""
     tree = tmp_path / "linux"
     tree.mkdir()
-    _git(tree, "init", "-q")
+    fakes.git(tree, "init", "-q")
     plain = {
         "Makefile": _MAKEFILE,
         f"{_PLACE}/8139cp.c": "a\nb\n",
@@ -85,7 +69,7 @@ def test_two_revisions_are_exported(tree: Path, out: Path) -> None:
     assert sides.changed == (f"{_PLACE}/8139cp.c",)
     assert sides.version == "6.12.0"
     assert not (out / "base/net").exists()
-    assert _git(tree, "status", "--porcelain") == ""
+    assert fakes.git(tree, "status", "--porcelain") == ""
 
 
 @pytest.mark.parametrize("mailed", [False, True], ids=["patch", "mbox"])
@@ -95,7 +79,7 @@ def test_a_patch_stands_for_head(
     """As git diff writes one, and as a mail with text around it."""
     words = ["format-patch", "--stdout"] if mailed else ["diff"]
     patch = tmp_path / "my change.patch"
-    patch.write_text(_git(tree, *words, "base..head"))
+    patch.write_text(fakes.git(tree, *words, "base..head"))
     request = Request(tree=str(tree), base="base", patch=str(patch))
     assert _texts(revisions.export(request, _PROFILE, out))[1] == "a\nc\nb\n"
 
@@ -235,7 +219,7 @@ def test_a_patch_of_another_folder_changes_nothing(
 ) -> None:
     """A file of the documentation costs no packet anything."""
     patch = tmp_path / "p"
-    patch.write_text(_diff("Documentation/new") + _git(tree, "diff", "base..head"))
+    patch.write_text(_diff("Documentation/new") + fakes.git(tree, "diff", "base..head"))
     request = Request(tree=str(tree), base="base", patch=str(patch))
     sides = revisions.export(request, _PROFILE, out)
     assert _texts(sides)[1] == "a\nc\nb\n"

@@ -66,6 +66,25 @@ def test_a_suite_that_is_none_is_told() -> None:
         kunit_module.run(_options("suite", "nosuch"))
 
 
+def _guest(
+    result: userland.Result, log: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A lab whose guest leaves that result, and a log if there is a text for it."""
+    (folder / "kunit.ko").touch()
+
+    def run(
+        _machine: userland.Machine, _job: userland.Job, scratch: Path, _limit_s: float
+    ) -> userland.Result:
+        (scratch / "shared").mkdir()
+        if log:
+            (scratch / "shared/log").write_text(log, encoding="utf-8")
+        return result
+
+    monkeypatch.setattr(debug_kernel, "find", lambda: _lab(folder))
+    monkeypatch.setattr(kunit_module, "built_suites", lambda lab: Path("/x.ko"))
+    monkeypatch.setattr(userland, "run", run)
+
+
 @pytest.mark.parametrize(
     ("log", "console", "status"),
     [
@@ -85,18 +104,8 @@ def test_the_verdict_comes_from_suites_and_log(
     log: str, console: str, status: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """All must be good."""
-    (tmp_path / "kunit.ko").touch()
-
-    def run(
-        _machine: userland.Machine, _job: userland.Job, folder: Path, _limit_s: float
-    ) -> userland.Result:
-        (folder / "shared").mkdir()
-        (folder / "shared/log").write_text(log, encoding="utf-8")
-        return userland.Result(0, "", [console] if console else [])
-
-    monkeypatch.setattr(debug_kernel, "find", lambda: _lab(tmp_path))
-    monkeypatch.setattr(kunit_module, "built_suites", lambda lab: Path("/x.ko"))
-    monkeypatch.setattr(userland, "run", run)
+    result = userland.Result(0, "", [console] if console else [])
+    _guest(result, log, tmp_path, monkeypatch)
     assert kunit_module.run(_options()) == status
 
 
@@ -104,17 +113,8 @@ def test_a_guest_that_could_not_load_them_is_told(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """With its last words, from the command line on."""
-    (tmp_path / "kunit.ko").touch()
-
-    def run(
-        _machine: userland.Machine, _job: userland.Job, folder: Path, _limit_s: float
-    ) -> userland.Result:
-        (folder / "shared").mkdir()
-        return userland.Result(1, "insmod: ERROR: no memory\n", [])
-
-    monkeypatch.setattr(debug_kernel, "find", lambda: _lab(tmp_path))
-    monkeypatch.setattr(kunit_module, "built_suites", lambda lab: Path("/x.ko"))
-    monkeypatch.setattr(userland, "run", run)
+    result = userland.Result(1, "insmod: ERROR: no memory\n", [])
+    _guest(result, "", tmp_path, monkeypatch)
     with pytest.raises(CannotMeasure, match="did not run: insmod: ERROR: no memory"):
         kunit_module.run(_options())
     assert cli.main(["kunit", "--module", "--arch", "x86_64"]) == 2
