@@ -3,13 +3,17 @@
  * Marks for the cache model: what include/linux/dma-mapping.h adds.
  *
  * What the device wrote is cold when the CPU reads it. That moment is the sync
- * for the CPU or the unmapping; coherent memory is written at any time, so its
- * place is told once. Mapping and syncs for the device need no mark.
+ * for the CPU or the unmapping. Mapping and syncs for the device need no mark;
+ * coherent memory is written at any time, and has no moment to be marked.
  */
 #ifndef IOTALLY_ACCESSORS_DMA_H
 #define IOTALLY_ACCESSORS_DMA_H
 
-#include "coherent.h"
+#include <linux/compiler.h>
+#include <linux/types.h>
+
+/* Set by debugfs; without it no mark is called. */
+extern bool iotally_dma_marks;
 
 /* A plugin reads its arguments where it is entered. */
 void iotally_dma_device_wrote(dma_addr_t address, size_t bytes);
@@ -40,46 +44,6 @@ static __always_inline void iotally_dma_sync_single_for_cpu(struct device *dev, 
 	iotally_dma_to_cpu(address, bytes, direction);
 }
 
-static __always_inline void *iotally_dma_alloc_attrs(struct device *dev, size_t bytes,
-						     dma_addr_t *address, gfp_t gfp,
-						     unsigned long attrs)
-{
-	void *memory = dma_alloc_attrs(dev, bytes, address, gfp, attrs);
-
-	if (memory)
-		iotally_coherent_add(*address, bytes);
-	return memory;
-}
-
-static __always_inline void *iotally_dma_alloc_coherent(struct device *dev, size_t bytes,
-							dma_addr_t *address, gfp_t gfp)
-{
-	void *memory = dma_alloc_coherent(dev, bytes, address, gfp);
-
-	if (memory)
-		iotally_coherent_add(*address, bytes);
-	return memory;
-}
-
-static __always_inline void iotally_dma_free_attrs(struct device *dev, size_t bytes, void *memory,
-						   dma_addr_t address, unsigned long attrs)
-{
-	if (memory)
-		iotally_coherent_remove(address);
-	dma_free_attrs(dev, bytes, memory, address, attrs);
-}
-
-static __always_inline void *iotally_dmam_alloc_attrs(struct device *dev, size_t bytes,
-						      dma_addr_t *address, gfp_t gfp,
-						      unsigned long attrs)
-{
-	void *memory = dmam_alloc_attrs(dev, bytes, address, gfp, attrs);
-
-	if (memory)
-		iotally_coherent_add_managed(dev, *address, bytes);
-	return memory;
-}
-
 #define dma_unmap_page_attrs(dev, address, bytes, direction, attrs) \
 	iotally_dma_unmap_page_attrs(dev, address, bytes, direction, attrs)
 #define dma_unmap_single_attrs(dev, address, bytes, direction, attrs) \
@@ -88,17 +52,5 @@ static __always_inline void *iotally_dmam_alloc_attrs(struct device *dev, size_t
 	iotally_dma_sync_single_for_cpu(dev, address, bytes, direction)
 #define dma_sync_single_range_for_cpu(dev, address, offset, bytes, direction) \
 	iotally_dma_sync_single_for_cpu(dev, (address) + (offset), bytes, direction)
-#define dma_alloc_attrs(dev, bytes, address, gfp, attrs) \
-	iotally_dma_alloc_attrs(dev, bytes, address, gfp, attrs)
-#define dma_alloc_coherent(dev, bytes, address, gfp) \
-	iotally_dma_alloc_coherent(dev, bytes, address, gfp)
-#define dma_free_attrs(dev, bytes, memory, address, attrs) \
-	iotally_dma_free_attrs(dev, bytes, memory, address, attrs)
-#define dma_free_coherent(dev, bytes, memory, address) \
-	iotally_dma_free_attrs(dev, bytes, memory, address, 0)
-#define dmam_alloc_attrs(dev, bytes, address, gfp, attrs) \
-	iotally_dmam_alloc_attrs(dev, bytes, address, gfp, attrs)
-#define dmam_alloc_coherent(dev, bytes, address, gfp) \
-	iotally_dmam_alloc_attrs(dev, bytes, address, gfp, 0)
 
 #endif

@@ -6,7 +6,6 @@
 #include <linux/trace_events.h>
 #include <linux/uaccess.h>
 
-#include "coherent.h"
 #include "tally.h"
 
 /* As selftests/lib/marks.h has them; a test compares both. */
@@ -233,13 +232,16 @@ DEFINE_DEBUGFS_ATTRIBUTE(histogram_fops, get_histogram, set_histogram, "%llu\n")
 
 static int get_dma_marks(void *data, u64 *value)
 {
-	*value = iotally_dma_marks;
+	*value = tally_dma_switched();
 	return 0;
 }
 
 static int set_dma_marks(void *data, u64 value)
 {
-	return value > 1 ? -EINVAL : tally_dma_switch(value);
+	if (value > 1)
+		return -EINVAL;
+	tally_dma_switch(value);
+	return 0;
 }
 DEFINE_DEBUGFS_ATTRIBUTE(dma_marks_fops, get_dma_marks, set_dma_marks, "%llu\n");
 

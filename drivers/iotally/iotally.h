@@ -11,8 +11,8 @@
  *             NOSTDINC_FLAGS="-nostdinc -I.../drivers/iotally/include" \
  *             KBUILD_EXTRA_SYMBOLS=.../iotally/Module.symvers MODULE.ko
  *
- * The folder include/ holds linux/io.h, linux/pci.h, linux/dma-mapping.h and
- * linux/dmapool.h. Each includes the kernel's own file of that name and then
+ * The folder include/ holds linux/io.h, linux/pci.h and linux/dma-mapping.h.
+ * Each includes the kernel's own file of that name and then
  * replaces its accessors by the macros of accessors_*.h. It stands before the
  * kernel's folders, so the header is forced into every translation unit at the
  * very place where the unit gets the accessors. A plain -include would pull

@@ -46,7 +46,6 @@ static void __exit iotally_exit(void)
 	tally_files_exit();
 	tally_context_exit();
 	tally_sites_exit();
-	tally_dma_exit();
 }
 
 module_init(iotally_init);

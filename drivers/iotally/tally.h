@@ -96,8 +96,8 @@ const char *tally_bus_name(void);
 void iotally_bus_wait(u64 begin, unsigned int space, unsigned int direction,
 		      unsigned long count);
 
-int tally_dma_switch(bool on);
-void tally_dma_exit(void);
+void tally_dma_switch(bool on);
+bool tally_dma_switched(void);
 
 /* Cycles, read when everything before is done. */
 static inline u64 tally_cycles(void)
