@@ -100,6 +100,7 @@ def test_messages_are_the_interrupts_where_there_are_some(machine: Path) -> None
         ("port0", None, "takes --nic IF and --generator IF"),
         ("port0", "port0", "another interface than --nic"),
         ("nosuch", "port0", "--nic nosuch: no such interface here; there are igb0"),
+        ("..", "port0", "--nic ..: no such interface"),
         ("port0", "no/such", "--generator no/such: no such interface"),
         ("lo", "port0", "--nic lo: not a PCI device's"),
         ("igb0", "igb1", "--generator igb1: has the driver of igb0"),
@@ -263,11 +264,87 @@ def _swapped(
         swap, "ip", lambda *words: changes.done.append(f"ip {words[-2]} {words[-1]}")
     )
     monkeypatch.setattr(swap, "_mount_debugfs", lambda undo: None)
-    plain = swap.Settings(False, 1500, (), ())
+    plain = swap.Settings(False, ("mtu", "1500"))
     monkeypatch.setattr(swap, "settings_of", lambda port: plain)
     for name in ("wait_for", "wait_for_carrier"):
         monkeypatch.setattr(swap, name, lambda port: None)
     return ports, kernel
+
+
+_LISTED: dict[str, Any] = {
+    "address": "52:54:00:00:00:99",
+    "permaddr": "52:54:00:12:03:01",
+    "mtu": 1400,
+    "txqlen": 500,
+    "addr_info": [
+        {
+            "family": "inet",
+            "local": "192.0.2.7",
+            "prefixlen": 24,
+            "broadcast": "192.0.2.200",
+            "label": "port0:x",
+            "scope": "global",
+            "metric": 7,
+            "noprefixroute": True,
+        },
+        {
+            "family": "inet",
+            "local": "192.0.2.1",
+            "address": "192.0.2.2",
+            "prefixlen": 32,
+            "scope": "link",
+        },
+        {"family": "inet", "local": "192.0.2.3", "prefixlen": 24, "dynamic": True},
+        {"family": "inet6", "local": "fe80::1", "prefixlen": 64, "scope": "link"},
+        {"family": "inet6", "local": "2001:db8::1", "prefixlen": 64, "scope": "global"},
+    ],
+}
+_ROUTE_LINES = {
+    "-4": "192.0.2.0/24 proto kernel scope link src 192.0.2.7 linkdown\n"
+    "198.51.100.0/24 via 192.0.2.9 proto static src 192.0.2.7 mtu 1300 linkdown\n"
+    "203.0.113.0/24 table 100 scope link metric 9\n",
+    "-6": "2001:db8:1::/48 via fe80::9 proto ra metric 1024\n"
+    "2001:db8:2::/48 metric 1024 pref medium\n",
+}
+
+
+def test_all_settings_of_an_interface_are_kept(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But those that come again: the kernel's own, leases, advertised ones."""
+    (machine / "class/net/port0/flags").write_text("0x1003\n", "ascii")
+    said: list[tuple[str, ...]] = []
+
+    def ip(*words: str) -> str:
+        said.append(words)
+        listing = (
+            json.dumps([_LISTED]) if words[0] == "-j" else _ROUTE_LINES.get(words[0])
+        )
+        return listing or ""
+
+    monkeypatch.setattr(swap, "ip", ip)
+    port = interfaces.Interface("port0", "0000:00:03.0", "8139cp", "8139cp")
+    found = swap.settings_of(port)
+    assert found.link == (
+        *("address", "52:54:00:00:00:99"),
+        *("txqueuelen", "500", "mtu", "1400"),
+    )
+    assert [" ".join(words) for words in found.addresses] == [
+        "192.0.2.7/24 broadcast 192.0.2.200 label port0:x scope global metric 7"
+        " noprefixroute",
+        "192.0.2.1 peer 192.0.2.2/32 scope link",
+        "2001:db8::1/64 scope global",
+    ]
+    assert [" ".join(words) for words in found.routes] == [
+        "-4 route replace 198.51.100.0/24 via 192.0.2.9 proto static src 192.0.2.7"
+        " mtu 1300",
+        "-4 route replace 203.0.113.0/24 table 100 scope link metric 9",
+        "-6 route replace 2001:db8:2::/48 metric 1024 pref medium",
+    ]
+    said.clear()
+    swap.restore(port, found)
+    assert said[0][:4] == ("link", "set", "dev", "port0")
+    assert all(words[-2:] == ("dev", "port0") for words in said[2:])
 
 
 _BACK = [

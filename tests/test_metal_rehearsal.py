@@ -17,8 +17,9 @@ from ringside.report import schema
 
 _STATE = (
     "readlink /sys/class/net/port0/device/driver/module; lsmod | cut -d' ' -f1 | sort;"
-    " ip -br link show port0; ip -br address show port0; ip -br link show gen0;"
-    " ip route; mount | grep -c debugfs; pgrep -c sender"
+    " ip -br link show port0; ip -d address show port0 | grep -E 'qlen|link/|inet ' |"
+    " sed 's/^[0-9]*: //'; ip -br link show gen0; ip route; ip route show table 100;"
+    " mount | grep -c debugfs; pgrep -c sender"
 )
 _LOAD = "--rate 100 --count 200 --nic port0 --generator gen0"
 
@@ -53,9 +54,11 @@ def _script(lab: kernel.LabKernel, built: kernel.LabKernel) -> str:
     lines += [
         f"ln -s {kernel.headers(lab)} {installed}/build",
         f"depmod {release}",
-        "ip address add 192.0.2.7/24 dev port0",
-        "ip link set port0 mtu 1400 up",
-        "ip route add 198.51.100.0/24 via 192.0.2.9 dev port0",
+        "ip address add 192.0.2.7/24 broadcast 192.0.2.200 label port0:x dev port0",
+        "ip address add 203.0.113.1 peer 203.0.113.2/32 dev port0",
+        "ip link set port0 address 52:54:00:00:00:99 txqueuelen 500 mtu 1400 up",
+        "ip route add 198.51.100.0/24 via 192.0.2.9 src 192.0.2.7 mtu 1300 dev port0",
+        "ip route add 198.51.101.0/24 scope link table 100 metric 9 dev port0",
         f"cd {userland.SHARED}",
         f"({_STATE}) > before 2>&1",
         # A machine without debugfs, to see that none is left.
@@ -115,9 +118,14 @@ def test_the_ledger_is_that_of_the_vm_lab(shared: Path) -> None:
 
 
 def test_the_machine_is_as_before(shared: Path) -> None:
-    """Driver, modules, addresses, routes, MTU; nothing runs and nothing is mounted."""
+    """Driver, modules, link, addresses, routes; nothing runs and nothing is mounted."""
     assert _text(shared, "after") == _text(shared, "before")
-    assert "192.0.2.7" in _text(shared, "before")
+    before = _text(shared, "before")
+    for word in (
+        *("brd 192.0.2.200", "port0:x", "peer 203.0.113.2/32", "52:54:00:00:00:99"),
+        *("qlen 500", "mtu 1300", "src 192.0.2.7", "198.51.101.0/24"),
+    ):
+        assert word in before
 
 
 def test_a_port_with_the_default_route_is_refused(shared: Path) -> None:

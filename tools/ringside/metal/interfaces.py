@@ -16,7 +16,7 @@ from ringside.errors import CannotMeasure, UsageError, shortened
 from ringside.lab.snapshot import BarRange
 
 SYS = Path("/sys")
-_NAME = re.compile(r"[^\s/:]{1,15}")
+_NAME = re.compile(r"(?!\.{1,2}$)[^\s/:]{1,15}")
 _IO = 0x100  # IORESOURCE_IO
 _MEMORY = 0x200  # IORESOURCE_MEM
 _BARS = 6

@@ -35,14 +35,23 @@ class Interrupted(CannotMeasure):
     """A signal came; everything was put back."""
 
 
+# Of a route that the kernel will find out again, or that goes with its time.
+_FOUND_AGAIN = {"kernel", "ra", "redirect"}
+# What a listing says of a route's state, and no command takes.
+_STATES = {"linkdown", "dead", "offload", "trap", "rt_offload", "rt_trap"}
+
+
 @dataclass(frozen=True)
 class Settings:
-    """What an interface loses with its driver."""
+    """What an interface loses with its driver.
+
+    link, addresses and routes are words for ip, without the interface's name.
+    """
 
     up: bool
-    mtu: int
-    addresses: tuple[str, ...]
-    routes: tuple[tuple[str, ...], ...]
+    link: tuple[str, ...]
+    addresses: tuple[tuple[str, ...], ...] = ()
+    routes: tuple[tuple[str, ...], ...] = ()
 
 
 def _call(*words: str) -> None:
@@ -61,38 +70,60 @@ def _unload(name: str) -> None:
         _call("rmmod", name)
 
 
-def settings_of(port: Interface) -> Settings:
-    """As they are now; addresses that the kernel gives by itself are left out."""
-    link: dict[str, Any] = json.loads(ip("-j", "address", "show", "dev", port.name))[0]
-    addresses = [
-        f"{a['local']}/{a['prefixlen']}"
-        for a in link.get("addr_info", [])
-        if a.get("scope") == "global" and not a.get("dynamic")
-    ]
-    routes = []
+def _address_words(found: dict[str, Any]) -> tuple[str, ...]:
+    """An address of ip's list as words for adding it."""
+    words = [found["local"]]
+    if "address" in found:
+        words.append("peer")
+        words.append(found["address"])
+    words[-1] += f"/{found['prefixlen']}"
+    for key in ("broadcast", "label", "scope", "metric"):
+        if key in found:
+            words += [key, str(found[key])]
+    words += [flag for flag in ("noprefixroute", "home") if found.get(flag)]
+    return tuple(words)
+
+
+def _lasting(found: dict[str, Any]) -> bool:
+    """Whether an address would not come again by itself: it is no lease, no link's."""
+    own = found.get("family") == "inet6" and found.get("scope") == "link"
+    return not own and not found.get("dynamic")
+
+
+def _routes(port: Interface) -> Iterator[tuple[str, ...]]:
+    """The routes of all tables; a line of ip's list is what ip takes."""
     for family in ("-4", "-6"):
-        text = ip("-j", family, "route", "show", "dev", port.name).strip()
-        for route in json.loads(text or "[]"):
-            if route.get("protocol") == "kernel":
-                continue
-            words = [family, "route", "replace", route["dst"], "dev", port.name]
-            if "gateway" in route:
-                words += ["via", route["gateway"]]
-            if "metric" in route:
-                words += ["metric", str(route["metric"])]
-            routes.append(tuple(words))
-    up = bool(int(port.read("flags"), 16) & _ADMIN)
-    return Settings(up, int(port.read("mtu")), tuple(addresses), tuple(routes))
+        text = ip(family, "route", "show", "table", "all", "dev", port.name)
+        for line in text.splitlines():
+            words = [word for word in line.split() if word not in _STATES]
+            origin = words[words.index("proto") + 1] if "proto" in words else ""
+            if origin not in _FOUND_AGAIN and "expires" not in words:
+                yield (family, "route", "replace", *words)
+
+
+def settings_of(port: Interface) -> Settings:
+    """As they are now; what the kernel or a server gives by itself is left out."""
+    link: dict[str, Any] = json.loads(ip("-j", "address", "show", "dev", port.name))[0]
+    words = ["txqueuelen", str(link.get("txqlen", 1000)), "mtu", str(link["mtu"])]
+    if "permaddr" in link:
+        words = ["address", link["address"], *words]
+    listed = [found for found in link.get("addr_info", []) if _lasting(found)]
+    return Settings(
+        bool(int(port.read("flags"), 16) & _ADMIN),
+        tuple(words),
+        tuple(_address_words(found) for found in listed),
+        tuple(_routes(port)),
+    )
 
 
 def restore(port: Interface, settings: Settings) -> None:
     """Gives an interface what settings_of() found."""
-    ip("link", "set", "dev", port.name, "mtu", str(settings.mtu))
+    ip("link", "set", "dev", port.name, *settings.link)
     ip("link", "set", "dev", port.name, "up" if settings.up else "down")
     for address in settings.addresses:
-        ip("address", "replace", address, "dev", port.name)
+        ip("address", "replace", *address, "dev", port.name)
     for route in settings.routes:
-        ip(*route)
+        ip(*route, "dev", port.name)
 
 
 def wait_for(port: Interface) -> None:
