@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What one does with a fresh clone: each target sets up what it needs.
 
-.PHONY: help setup bench kunit test lint perf settings zoo ledgers soak peers clean
+.PHONY: help setup bench kunit test lint perf settings zoo ledgers counting soak peers clean
 
 help:
 	@echo 'make bench   set up what is missing, then measure: ./ringside bench $$(ARGS)'
@@ -9,8 +9,9 @@ help:
 	@echo 'make kunit   set up, then the KUnit suites of the reference driver on UML'
 	@echo 'make perf    measure the bench itself, write docs/performance.md'
 	@echo 'make settings  measure the reference driver, write docs/reference-driver.md'
-	@echo 'make zoo     build the drivers of TREE, a kernel source, counted; write docs/ledger-drivers.md'
+	@echo 'make zoo     build many drivers counted (TREE=DIR: another source); write docs/ledger-drivers.md'
 	@echo 'make ledgers  measure builds of tulip and 8139too by line, write docs/ledger.md'
+	@echo 'make counting  measure what counting an access costs, write docs/ledger.md'
 	@echo 'make soak    the reference driver in a debug kernel; write docs/reference-driver.md'
 	@echo 'make peers   the kernel'"'"'s selftests on it; write docs/kernel-selftests.md'
 	@echo 'make lint    set up, then lint only'
@@ -49,6 +50,9 @@ zoo: setup
 
 ledgers: setup
 	@PYTHONPATH=tools /usr/bin/python3 -B tools/ledgers/ledgers.py
+
+counting: setup
+	@PYTHONPATH=tools /usr/bin/python3 -B tools/counting/counting.py
 
 soak:
 	@tools/setup/run test

@@ -64,7 +64,7 @@ def test_a_bus_costs_what_its_accesses_take(tmp_path: Path) -> None:
     file = tmp_path / "ledger.json"
     words = ["ledger", "--nic", "8139cp", "--count", "200", "--json", str(file)]
     waits = {}
-    for bus in ("none", "pci33", "pcie3"):
+    for bus in ("none", "pci33", "pcix133", "pcie1", "pcie3"):
         assert cli.main([*words, "--bus", bus]) == 0
         document = json.loads(file.read_text(encoding="utf-8"))
         assert document["environment"]["bus"] == bus
@@ -74,3 +74,23 @@ def test_a_bus_costs_what_its_accesses_take(tmp_path: Path) -> None:
     # writes that they wait for come on top.
     assert 4 * 420 * 0.8 < waits["pci33"] < 4 * 420 * 2
     assert 4 * 539 * 0.8 < waits["pcie3"] < 4 * 539 * 1.2
+    # Two reads find a write of 60 and 96 ns before them.
+    assert 4 * 240 * 0.7 < waits["pcix133"] < 4 * (240 + 60) * 1.2
+    assert 4 * 709 * 0.8 < waits["pcie1"] < 4 * (709 + 96) * 1.2
+
+
+def test_the_port_is_served_as_on_that_bus(tmp_path: Path) -> None:
+    """On a slow bus the same load keeps the processor longer at each packet."""
+    file = tmp_path / "ledger.json"
+    words = ["ledger", "--nic", "8139too", "--rate", "100000", "--count", "500"]
+    rates, spent = {}, {}
+    for bus in ("none", "pci33"):
+        assert cli.main([*words, "--bus", bus, "--json", str(file)]) == 0
+        (run,) = json.loads(file.read_text(encoding="utf-8"))["runs"]
+        assert run["cross_check"] and run["delivered"] == 500
+        rates[bus] = run["achieved_rate_pps"]
+        spent[bus] = run["per_packet"]["instructions"]
+        waited = run["bus_wait_instructions"]
+    # Twelve accesses of a packet do not fit into what is left of 10 us.
+    assert rates["none"] > 99999 > 1.05 * rates["pci33"]
+    assert spent["pci33"] > spent["none"] + waited
